@@ -36,11 +36,12 @@ TOOLS = {
     "dig": "/usr/local/bin/dig",
     "getent": "/usr/local/bin/getent",
     "nc.openbsd": "/usr/local/bin/nc",
+    "wget": "/usr/local/bin/wget",
     "bash-static": "/usr/local/bin/sh",
 }
 """What the original has besides busybox, and where it goes. Debian has them in `curl`, `bind9-dnsutils`, `libc-bin`,
-`netcat-openbsd` and `bash-static`. There are two shells for that: the original's hands on variables whose names are none (`data-1`), which
-Debian's busybox drops; so `sh`, which is looked for, is bash. But it complains in the words of ash, so `/bin/sh` is
+`netcat-openbsd`, `wget` and `bash-static`. There are two shells for that: the original's hands on variables whose names are none
+(`data-1`), which Debian's busybox drops; so `sh`, which is looked for, is bash. But it complains in the words of ash, so `/bin/sh` is
 busybox.
 """
 
@@ -84,18 +85,24 @@ class Base:
         return build([self.shell, self.tools, layer], config)
 
 
-def without_nc(files: dict[str, File]) -> dict[str, File]:
-    """A busybox that leaves `nc` to whoever comes first in PATH. Raises ValueError if it is built otherwise.
+RENAMED = {"nc.openbsd": ("nc", "nd", "netstat"), "wget": ("wget", "wgeu", "which")}
+"""Tool → the applet whose place it takes, what that is called instead, and its neighbour in the sorted table of applets: the new name
+has to stand before it, too.
+"""
 
-    The shell of Debian's busybox takes its own applets before it looks into PATH, and its `nc` knows no UDP, which a test of
-    host ports speaks. So the applet has another name, one that keeps its place in the sorted table.
+
+def without_applet(files: dict[str, File], applet: str, renamed: str, neighbour: str) -> dict[str, File]:
+    """A busybox that leaves a command to whoever comes first in PATH. Raises ValueError if it is built otherwise.
+
+    The shell of Debian's busybox takes its own applets before it looks into PATH. Its `nc` knows no UDP, which a test of host ports
+    speaks, and its `wget` breaks down if it is told how long to wait.
     """
     program = files["bin/busybox"]
-    if program.content.count(b"\0nc\0netstat\0") != 1:
-        raise ValueError("this busybox has no applet nc where it is looked for")
-    renamed = program.content.replace(b"\0nc\0netstat\0", b"\0nd\0netstat\0")
-    kept = {path: file for path, file in files.items() if Path(path).name != "nc"}
-    return kept | {"bin/busybox": replace(program, content=renamed)}
+    before, after = (f"\0{name}\0{neighbour}\0".encode() for name in (applet, renamed))
+    if program.content.count(before) != 1:
+        raise ValueError(f"this busybox has no applet {applet} where it is looked for")
+    kept = {path: file for path, file in files.items() if Path(path).name != applet}
+    return kept | {"bin/busybox": replace(program, content=program.content.replace(before, after))}
 
 
 def base() -> Base:
@@ -105,8 +112,9 @@ def base() -> Base:
         raise ValueError("the images need a static busybox (Debian: busybox-static)")
     files = tools()
     shell = shell_files(busybox)
-    if TOOLS["nc.openbsd"] in files:
-        shell = without_nc(shell)
+    for tool, names in RENAMED.items():
+        if TOOLS[tool] in files:
+            shell = without_applet(shell, *names)
     installed = {place.strip("/"): File(path.read_bytes(), 0o755) for place, path in files.items()}
     return Base(pack(shell, FAST), pack(installed, FAST))
 

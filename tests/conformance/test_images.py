@@ -9,10 +9,11 @@ from pathlib import Path
 
 import pytest
 from conformance.effective_uid import effective_uid_program
-from conformance.images import AGNHOST, BUSYBOX, DEMOS, NGINX, NONEWPRIVS, PAUSE, fill, tools, without_nc
+from conformance.images import AGNHOST, BUSYBOX, DEMOS, NGINX, NONEWPRIVS, PAUSE, RENAMED, fill, tools, without_applet
 from conformance.suite import SuiteError, find_programs
 
 from lifecycle.cri.images.library import ImageLibrary
+from lifecycle.cri.images.oci_image import File
 from lifecycle.cri.images.small_images import find_busybox, shell_files
 from tests.conftest import unavailable
 
@@ -39,21 +40,24 @@ def test_a_tool_brings_the_libraries_that_it_needs() -> None:
     assert all(path.startswith("/") and file.exists() for path, file in found.items())
 
 
-def test_the_shell_takes_the_nc_that_stands_in_the_path(tmp_path: Path) -> None:
+@pytest.mark.parametrize(("applet", "renamed", "neighbour"), RENAMED.values())
+def test_the_shell_takes_the_tool_that_stands_in_the_path(
+    tmp_path: Path, applet: str, renamed: str, neighbour: str
+) -> None:
     busybox = find_busybox()
     if busybox is None:
         unavailable("no static busybox (Debian: busybox-static)")
     assert busybox is not None
-    files = without_nc(shell_files(busybox))
-    assert not [path for path in files if path.endswith("/nc")]
+    files = without_applet(shell_files(busybox), applet, renamed, neighbour)
+    assert not [path for path in files if path.endswith(f"/{applet}")]
     program = tmp_path / "busybox"
     program.write_bytes(files["bin/busybox"].content)
-    other = tmp_path / "nc"
+    other = tmp_path / applet
     other.write_text("#!/bin/sh\necho the other $1\n")
     for path in (program, other):
         path.chmod(0o755)
     said = subprocess.run(
-        [program, "sh", "-c", "nc -u; basename /a/b; netstat --help 2>&1 | head -n 1"],
+        [program, "sh", "-c", f"{applet} -u; basename /a/b; {neighbour} --help 2>&1 | head -n 1"],
         env={"PATH": str(tmp_path)},
         check=True,
         capture_output=True,
@@ -61,6 +65,11 @@ def test_the_shell_takes_the_nc_that_stands_in_the_path(tmp_path: Path) -> None:
     ).stdout
     assert said.splitlines()[:2] == ["the other -u", "b"]
     assert "BusyBox" in said  # its neighbour in the table is still found
+
+
+def test_a_busybox_that_is_built_otherwise_is_refused() -> None:
+    with pytest.raises(ValueError, match="no applet nc where it is looked for"):
+        without_applet({"bin/busybox": File(b"\0nc\0")}, "nc", "nd", "netstat")
 
 
 def test_a_program_that_says_as_whom_it_runs(tmp_path: Path) -> None:

@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import pytest
 
+from lifecycle.api.content_type import HTML, LOOKED_AT, detect_content_type
 from lifecycle.cri.apis.pod_network import HTTPAnswer
-from lifecycle.cri.hollow.http_headers import HTML, LOOKED_AT, detect_content_type, headers_of
+from lifecycle.cri.hollow.http_headers import headers_of
 
 TEXT = "text/plain; charset=utf-8"
 

@@ -233,12 +233,14 @@ def sandbox_spec(
     shm: str,
     image: str = "pause",
     oom_floor: int = -1000,
+    nodename: str = "",
 ) -> Spec:
     """The pause container. It makes the namespaces that the others join, except the
     network's, which was made before.
 
     `oom_floor`: a runtime that may not lower its own `oom_score_adj` cannot give anyone
-    a lower one.
+    a lower one. `nodename`: the name of a node that shares its machine with others;
+    empty: the machine's is right.
     """
     linux = config.linux
     security = linux.get("security_context") or {}
@@ -249,7 +251,9 @@ def sandbox_spec(
         namespaces.append({"type": "pid"})
     if options.get("ipc") != "NODE":
         namespaces.append({"type": "ipc"})
-    if not host_network:  # the host's network keeps the host's name
+    # the host's network keeps the host's name
+    hostname = nodename if host_network else config.hostname or config.metadata.name
+    if hostname:
         namespaces.append({"type": "uts"})
     namespaces.append({"type": "mount"})
     if not host_network:
@@ -319,8 +323,8 @@ def sandbox_spec(
         spec["linux"]["seccomp"] = seccomp
     if sysctl:
         spec["linux"]["sysctl"] = sysctl
-    if not host_network:
-        spec["hostname"] = config.hostname or config.metadata.name
+    if hostname:
+        spec["hostname"] = hostname
     return spec
 
 

@@ -51,6 +51,11 @@ class LocalNode:
     pod_logs_dir: str = POD_LOGS
     container_logs_dir: str = CONTAINER_LOGS
 
+    @property
+    def log_dir(self) -> Path:
+        """The machine's `/var/log`, which the kubelet shows at `/logs`."""
+        return Path(self.pod_logs_dir).parent
+
 
 @dataclass(slots=True)
 class KubeletConfiguration:

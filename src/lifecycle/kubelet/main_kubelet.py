@@ -286,6 +286,7 @@ def new_main_kubelet(config: KubeletConfiguration, deps: Dependencies) -> Kubele
         pods=pods.all_pods,
         status=status_manager.get_pod_status,
         metrics=(metrics.text, pleg.text),
+        system_logs=config.local.log_dir if config.local else None,
     )
     return Kubelet(
         node_name=config.node_name,

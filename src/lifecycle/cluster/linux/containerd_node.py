@@ -79,6 +79,15 @@ def mirrors(where: Path) -> str:
 """
 
 
+NAMED = (
+    *("unshare", "--uts", "sh", "-c"),
+    'echo "$0" > /proc/sys/kernel/hostname; exec "$@"',
+)
+"""Runs a program as if its machine had a name of its own, which comes first among the
+arguments. Pods on the node's network see it.
+"""
+
+
 class ContainerdNode(CriClient):
     """A containerd of our own and the client of it. `start` it first."""
 
@@ -89,10 +98,12 @@ class ContainerdNode(CriClient):
         conf_dir: Path,
         host_netns: str,
         connected: Connected,
+        nodename: str,
     ) -> None:
         super().__init__(directory / "containerd.sock")
         self.directory = directory
         self.host_netns = host_netns
+        self.nodename = nodename
         self._plugins = plugins
         self._conf_dir = conf_dir
         self._connected = connected
@@ -119,7 +130,11 @@ class ContainerdNode(CriClient):
             in_network(self.host_netns),
         ):
             self._process = subprocess.Popen(  # noqa: ASYNC220 - a fork takes no time
-                ["containerd", "--config", str(config), "--log-level", "warn"],
+                [
+                    *NAMED,
+                    self.nodename,
+                    *("containerd", "--config", str(config), "--log-level", "warn"),
+                ],
                 stdin=subprocess.DEVNULL,
                 stdout=log,
                 stderr=log,

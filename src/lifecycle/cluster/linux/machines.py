@@ -160,7 +160,7 @@ class LinuxMachines:
             network = NodePodNetwork(host.directory, plugins, host.netns)
             ready = self._agents[name].ready.wait
             node = SandboxNode(
-                host.directory / "sandbox", network, host.netns, images, ready
+                host.directory / "sandbox", network, host.netns, images, ready, name
             )
             self._runtimes[name] = node
             self._stack.push_async_callback(node.close)
@@ -180,6 +180,7 @@ class LinuxMachines:
                 agent.conf_dir,
                 host.netns,
                 agent.ready.wait,
+                name,
             )
             self._runtimes[name] = node
             self._stack.push_async_callback(node.close)

@@ -30,8 +30,9 @@ class SandboxNode(SandboxRuntime):
         host_netns: str,
         images: LocalImages,
         connected: Connected,
+        nodename: str = "",
     ) -> None:
-        super().__init__(directory, network, host_netns)
+        super().__init__(directory, network, host_netns, nodename)
         self._source = images
         self._connected = connected
         self._adding = asyncio.Lock()

@@ -76,7 +76,9 @@ class Containers(RuntimeState):
             image["config"],
             str(sandbox.directory),
             self._shm(sandbox.id),
-            os.uname().nodename if sandbox.config.host_network else "",
+            (self.nodename or os.uname().nodename)
+            if sandbox.config.host_network
+            else "",
             target.pid if target else 0,
             user=user,
         )

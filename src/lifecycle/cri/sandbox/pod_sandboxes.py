@@ -62,6 +62,7 @@ class PodSandboxes(Containers):
                 self._netns(sandbox_id),
                 str(directory),
                 self._shm(sandbox_id),
+                nodename=self.nodename,
             )
             write_json(f"{directory}/config.json", spec)
             write_json(f"{directory}/shim.json", {})
@@ -98,7 +99,7 @@ class PodSandboxes(Containers):
         """
         config, directory = sandbox.config, sandbox.directory
         name = (
-            os.uname().nodename
+            self.nodename or os.uname().nodename
             if config.host_network
             else config.hostname or config.metadata.name
         )

@@ -36,7 +36,8 @@ class SandboxRuntime(PodSandboxes, ContainerStreams, NodeAccess):
     """Implements `Runtime`. `root`: where everything is kept; `network`: who connects
     pods. `recover` it first, `close` it last.
 
-    `host_netns`: the node's network namespace, if that is not ours.
+    `host_netns`, `nodename`: the node's network namespace and its name, if they are not
+    ours.
     """
 
     async def recover(self) -> None:

@@ -24,10 +24,15 @@ class RuntimeState:
     """The beginning of `SandboxRuntime`: the calls are made of it, layer by layer."""
 
     def __init__(
-        self, root: Path, network: PodNetworkSetup | None = None, host_netns: str = ""
+        self,
+        root: Path,
+        network: PodNetworkSetup | None = None,
+        host_netns: str = "",
+        nodename: str = "",
     ) -> None:
         self.root = root
         self.host_netns = host_netns
+        self.nodename = nodename
         for name in ("sandboxes", "containers", "netns", "shm"):
             (root / name).mkdir(parents=True, exist_ok=True)
         self._network = network or LoopbackOnly()

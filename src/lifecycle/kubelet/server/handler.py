@@ -6,14 +6,15 @@ for `kubectl logs` and its relatives. Everything but a refusal by the guard in f
 (`auth.py`) is plain text and old: the API predates most of Kubernetes' conventions.
 
 Upstream: `pkg/kubelet/server/server.go` (`Server`, `InstallDefaultHandlers`,
-`InstallDebuggingHandlers`), v1.36. Left out: `/stats`, `/logs`, `/debug`,
-`/checkpoint`, `/run`.
+`InstallDebuggingHandlers`), v1.36. Left out: `/stats`, `/debug`, `/checkpoint`,
+`/run`.
 """
 
 from __future__ import annotations
 
 import asyncio
 from collections.abc import AsyncIterator, Callable, Iterable
+from pathlib import Path
 from typing import Any
 
 from lifecycle.api import fast_json
@@ -33,6 +34,7 @@ from lifecycle.kubelet.server.container_logs import (
     find_container,
 )
 from lifecycle.kubelet.server.plain_text import plain_text
+from lifecycle.kubelet.server.system_logs import SystemLogs
 
 
 class KubeletServer:
@@ -41,6 +43,7 @@ class KubeletServer:
 
     `runtime`: the container runtime; one that keeps its logs itself has `read_log` and
     `log_grown`. `metrics`: what other parts of the kubelet have for `/metrics`.
+    `system_logs`: the folder that `/logs` shows.
     """
 
     def __init__(
@@ -52,6 +55,7 @@ class KubeletServer:
         status: Callable[[str], Object | None],
         configuration: Callable[[], Object] = dict,
         metrics: Iterable[Callable[[], str]] = (),
+        system_logs: Path | None = None,
     ) -> None:
         self._runtime = runtime
         self._clock = clock
@@ -60,6 +64,7 @@ class KubeletServer:
         self._configuration = configuration
         self._metrics_of_others = tuple(metrics)
         self._followed: dict[str, asyncio.Event] = {}
+        self._system_logs = SystemLogs(system_logs)
         self.requests: dict[tuple[str, int], int] = {}
         """How often each path's first word was answered with which status."""
 
@@ -87,6 +92,8 @@ class KubeletServer:
                     {"Content-Type": "text/plain; version=0.0.4; charset=utf-8"},
                     body=await self._metrics(),
                 )
+            case ["logs", *_]:
+                return await self._system_logs.serve(request)
             case ["containerLogs", namespace, name, container]:
                 return await self._container_logs(request, namespace, name, container)
             case ["exec" | "attach" as what, namespace, name, *uid, container] if (
