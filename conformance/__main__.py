@@ -20,6 +20,7 @@ from conformance.suite import (
     command,
     ending_on_signals,
     find_programs,
+    put_in_zones,
     run,
 )
 from lifecycle.cri.images.library import ImageLibrary
@@ -27,7 +28,7 @@ from lifecycle.cri.images.library import ImageLibrary
 
 @click.command()
 @click.option("--runtime", type=click.Choice(["sandbox", "containerd", "hollow"]), default="sandbox", show_default=True)
-@click.option("--nodes", default=3, show_default=True, help="Machines, the control plane included.")
+@click.option("--nodes", type=int, help="Machines, the control plane included; by default as many as the tests want.")
 @click.option(
     "--tests", type=click.Choice(list(CHOICES)), default="conformance", show_default=True, help="Which of them."
 )
@@ -40,7 +41,7 @@ from lifecycle.cri.images.library import ImageLibrary
 @click.option("--out", type=click.Path(path_type=Path), help="Where logs stay; by default nowhere.")
 def main(
     runtime: str,
-    nodes: int,
+    nodes: int | None,
     tests: str,
     focus: str | None,
     skip: str | None,
@@ -51,8 +52,10 @@ def main(
     out: Path | None,
 ) -> None:
     """Kubernetes' conformance tests against `lifecycle up`."""
-    focus = CHOICES[tests].focus if focus is None else focus
-    skip = CHOICES[tests].skip if skip is None else skip
+    choice = CHOICES[tests]
+    focus = choice.focus if focus is None else focus
+    skip = choice.skip if skip is None else skip
+    nodes = nodes or choice.nodes
     if alone:
         skip, procs = "", 1
     labels = ALONE_LABELS if alone else ""
@@ -74,7 +77,11 @@ def main(
             images = Path(temporary) / "images"
             fill(ImageLibrary(images), programs.agnhost)
             with cluster(runtime, nodes, folder, images) as kubeconfig:
-                argv = command(programs, kubeconfig, folder, focus=focus, skip=skip, procs=procs, labels=labels)
+                if choice.zoned:
+                    put_in_zones(programs, kubeconfig)
+                argv = command(
+                    programs, kubeconfig, folder, focus=focus, skip=skip, procs=procs, workers=nodes - 1, labels=labels
+                )
                 report = run(argv, folder / "tests.log")
         except (SuiteError, OSError, ValueError) as error:
             sys.exit(f"conformance: {error}")

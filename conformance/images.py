@@ -27,6 +27,8 @@ DEMOS = {name: f"{E2E}/{name}:1.8" for name in ("kitten", "nautilus")}
 BUSYBOX = tuple(f"{E2E}/{name}" for name in ("busybox:1.37.0-1", "busybox:1.36.1-1", "glibc-dns-testing:2.0.0"))
 NGINX = tuple(f"{E2E}/{name}" for name in ("nginx:1.27-0", "nginx:1.15-4"))
 NONEWPRIVS = (f"{E2E}/nonewprivs:1.4",)
+IPTABLES = ("registry.k8s.io/build-image/distroless-iptables:v0.9.3",)
+"""A test asks for it for its `conntrack`."""
 PAUSE = ("registry.k8s.io/pause:3.10.2",)
 FAST = 1
 """How layers are compressed: they never leave this machine."""
@@ -37,10 +39,11 @@ TOOLS = {
     "getent": "/usr/local/bin/getent",
     "nc.openbsd": "/usr/local/bin/nc",
     "wget": "/usr/local/bin/wget",
+    "conntrack": "/usr/local/bin/conntrack",
     "bash-static": "/usr/local/bin/sh",
 }
 """What the original has besides busybox, and where it goes. Debian has them in `curl`, `bind9-dnsutils`, `libc-bin`,
-`netcat-openbsd`, `wget` and `bash-static`. There are two shells for that: the original's hands on variables whose names are none
+`netcat-openbsd`, `wget`, `conntrack` and `bash-static`. There are two shells for that: the original's hands on variables whose names are none
 (`data-1`), which Debian's busybox drops; so `sh`, which is looked for, is bash. But it complains in the words of ash, so `/bin/sh` is
 busybox.
 """
@@ -154,6 +157,7 @@ def fill(library: ImageLibrary, agnhost: Path) -> list[str]:
         AGNHOST: common.image(program, "pause", entrypoint="/agnhost"),
         **{(name,): demo_image(common, program, demo) for demo, name in DEMOS.items()},
         BUSYBOX: common.image(release, "sh"),
+        IPTABLES: common.image(release, "sh"),
         NGINX: common.image(page, "httpd", "-f", "-p", "80", "-h", PAGE),
         NONEWPRIVS: effective_uid_image(),
         PAUSE: pause_image(),

@@ -33,16 +33,20 @@ _DONE = "•"
 
 @dataclass(frozen=True)
 class Choice:
-    """Some of Kubernetes' tests: `focus` and `skip` are patterns for their names."""
+    """Some of Kubernetes' tests: `focus` and `skip` are patterns for their names; `nodes` is how many machines they want, the control
+    plane included, and `zoned` whether the others stand in zones of their own.
+    """
 
     focus: str
     skip: str = ALONE
+    nodes: int = 3
+    zoned: bool = False
 
 
 CHOICES = {
     "conformance": Choice(r"\[Conformance\]"),
     "node": Choice(r"\[NodeConformance\]", rf"\[Conformance\]|{ALONE}"),
-    "network": Choice(r"\[sig-network\]", rf"\[Conformance\]|\[Feature:|{ALONE}"),
+    "network": Choice(r"\[sig-network\]", rf"\[Conformance\]|\[Feature:|{ALONE}", nodes=4, zoned=True),
 }
 """What every cluster has to pass; what else is asked of every node; what else is asked of the network, as far as it takes neither a cloud
 nor a plugin for a feature that not every network has."""
@@ -130,10 +134,31 @@ def cluster(runtime: str, nodes: int, folder: Path, images: Path) -> Iterator[Pa
             _end(process, 0, 60)
 
 
+def put_in_zones(programs: Programs, kubeconfig: Path) -> None:
+    """Each node without a control plane in a zone of its own. Raises SuiteError."""
+    kubectl = [str(programs.kubectl), f"--kubeconfig={kubeconfig}"]
+    workers = ["get", "nodes", "--selector=!node-role.kubernetes.io/control-plane", "--output=name"]
+    try:
+        names = subprocess.run([*kubectl, *workers], check=True, capture_output=True, text=True).stdout.split()
+        for number, name in enumerate(names, 1):
+            label = f"topology.kubernetes.io/zone=zone-{number}"
+            subprocess.run([*kubectl, "label", name, label], check=True, capture_output=True, text=True)
+    except subprocess.CalledProcessError as error:
+        raise SuiteError(f"the nodes are in no zones: {error.stderr.strip()}") from None
+
+
 def command(
-    programs: Programs, kubeconfig: Path, out: Path, *, focus: str, skip: str, procs: int, labels: str = ""
+    programs: Programs,
+    kubeconfig: Path,
+    out: Path,
+    *,
+    focus: str,
+    skip: str,
+    procs: int,
+    workers: int,
+    labels: str = "",
 ) -> list[str]:
-    """What runs them; the report goes to `out/report.json`."""
+    """What runs them; the report goes to `out/report.json`. `workers`: how many nodes pods can be put on."""
     return [
         str(programs.ginkgo),
         "run",
@@ -150,6 +175,7 @@ def command(
         "--",
         f"--kubeconfig={kubeconfig}",
         "--provider=skeleton",
+        f"--num-nodes={workers}",
         f"--kubectl-path={programs.kubectl}",
         "--disable-log-dump",
     ]
