@@ -43,9 +43,9 @@ TOOLS = {
     "bash-static": "/usr/local/bin/sh",
 }
 """What the original has besides busybox, and where it goes. Debian has them in `curl`, `bind9-dnsutils`, `libc-bin`,
-`netcat-openbsd`, `wget`, `conntrack` and `bash-static`. There are two shells for that: the original's hands on variables whose names are none
-(`data-1`), which Debian's busybox drops; so `sh`, which is looked for, is bash. But it complains in the words of ash, so `/bin/sh` is
-busybox.
+`netcat-openbsd`, `wget`, `conntrack` and `bash-static`. There are two shells for that: the original's hands on variables whose names
+are none (`data-1`), which Debian's busybox drops; so `sh`, which is looked for, is bash. But it complains in the words of ash, so
+`/bin/sh` is busybox.
 """
 
 

@@ -118,7 +118,8 @@ def test_no_container_gets_a_device() -> None:
 
 
 def test_the_eviction_manager_looks_at_memory_only() -> None:
-    assert told("kubelet/garbage-collection", "What this book's eviction manager measures is memory only.")
+    left = "Of what a machine has left, this book's eviction manager measures memory only."
+    assert told("kubelet/garbage-collection", left)
     assert set(asyncio.run(node_summary(HollowRuntime())).observations) == {"memory.available"}
 
 

@@ -9,7 +9,19 @@ from pathlib import Path
 
 import pytest
 from conformance.effective_uid import effective_uid_program
-from conformance.images import AGNHOST, BUSYBOX, DEMOS, NGINX, NONEWPRIVS, PAUSE, RENAMED, fill, tools, without_applet
+from conformance.images import (
+    AGNHOST,
+    BUSYBOX,
+    DEMOS,
+    IPTABLES,
+    NGINX,
+    NONEWPRIVS,
+    PAUSE,
+    RENAMED,
+    fill,
+    tools,
+    without_applet,
+)
 from conformance.suite import SuiteError, find_programs
 
 from lifecycle.cri.images.library import ImageLibrary
@@ -27,7 +39,7 @@ def test_each_name_has_an_image(tmp_path: Path) -> None:
     shutil.copyfile(busybox, program)
     library = ImageLibrary(tmp_path / "images")
     names = fill(library, program)
-    assert set(names) == {*AGNHOST, *DEMOS.values(), *BUSYBOX, *NGINX, *NONEWPRIVS, *PAUSE}
+    assert set(names) == {*AGNHOST, *DEMOS.values(), *BUSYBOX, *IPTABLES, *NGINX, *NONEWPRIVS, *PAUSE}
     assert set(library.names()) == set(names)
 
 

@@ -499,3 +499,25 @@ def test_a_machine_short_of_memory_gives_up_a_pod(kind: str, tmp_path: Path) -> 
         await until_nothing_runs(node, (await node.admin.get(resource("pods"), "greedy", "default"))["metadata"]["uid"])
 
     play(kind, tmp_path, scene)
+
+
+@pytest.mark.parametrize("kind", KINDS)
+def test_a_pod_that_has_written_more_than_it_may_is_given_up(kind: str, tmp_path: Path) -> None:
+    async def scene(node: RealNode) -> None:
+        plenty = {"memory.available": Observation(1 << 61, 1 << 61)}
+
+        async def summary() -> Summary:
+            return Summary(plenty, (await node_summary(node.runtime)).pods)
+
+        await node.stop()
+        await node.start(summary=summary)
+        writes = ["sh", "-c", "dd if=/dev/zero of=/file bs=1M count=8; exec sleep 3600"]
+        limits = {"limits": {"ephemeral-storage": "5Mi"}}
+        await node.run_pod("greedy", {"name": "c", "command": writes, "resources": limits})
+        failed = await node.until("greedy", lambda p: bool(p["status"]["phase"] == "Failed"))
+        assert failed["status"]["reason"] == "Evicted"
+        whole = "Pod ephemeral local storage usage exceeds the total limit of containers 5Mi. "
+        assert failed["status"]["message"] == whole
+        await until_nothing_runs(node, failed["metadata"]["uid"])
+
+    play(kind, tmp_path, scene)

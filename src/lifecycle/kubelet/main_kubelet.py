@@ -86,6 +86,7 @@ from lifecycle.kubelet.runtime_state import RuntimeState
 from lifecycle.kubelet.server.auth import KubeletAuth
 from lifecycle.kubelet.server.handler import KubeletServer
 from lifecycle.kubelet.server.listener import KubeletListener, NoListener
+from lifecycle.kubelet.stats.local_storage import local_storage
 from lifecycle.kubelet.stats.summary import Summary
 from lifecycle.kubelet.status.resize_conditions import PodResizeConditions
 from lifecycle.kubelet.status.status_manager import StatusManager
@@ -278,6 +279,9 @@ def new_main_kubelet(config: KubeletConfiguration, deps: Dependencies) -> Kubele
             events=events,
             pressure_changed=registration.report_status,
             thresholds=config.eviction_hard,
+            measure_disk=partial(local_storage, node=config.local)
+            if config.local
+            else None,
         )
         loops.append(eviction_manager.run)
     server = KubeletServer(

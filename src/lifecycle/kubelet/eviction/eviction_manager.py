@@ -7,9 +7,11 @@ saying so for five minutes after the last time it was true. The pod that goes is
 *failed*: phase, reason and message are set, and its controller makes another one
 elsewhere. Pods that the system cannot do without never go.
 
+A pod that has written more to the node's disk than it may goes even if there is plenty.
+
 Upstream: `pkg/kubelet/eviction/eviction_manager.go` (`synchronize`, `evictPod`,
 `IsUnderMemoryPressure`), v1.36. Left out: soft thresholds, removing images and dead
-containers first, local storage limits of single pods.
+containers first.
 """
 
 from __future__ import annotations
@@ -24,6 +26,7 @@ from lifecycle.api.status import StatusError
 from lifecycle.api.wire import Object
 from lifecycle.cri.apis.errors import RuntimeServiceError
 from lifecycle.kubelet.container.ref import Events
+from lifecycle.kubelet.eviction.local_storage import is_limited, over_its_limit
 from lifecycle.kubelet.eviction.ranking import eviction_message, rank
 from lifecycle.kubelet.eviction.thresholds import (
     RESOURCES,
@@ -32,7 +35,8 @@ from lifecycle.kubelet.eviction.thresholds import (
     parse_thresholds,
     thresholds_met,
 )
-from lifecycle.kubelet.stats.summary import Summary
+from lifecycle.kubelet.stats.local_storage import LocalStorage
+from lifecycle.kubelet.stats.summary import PodUsage, Summary
 from lifecycle.kubelet.status.generate import (
     DISRUPTION_TARGET,
     condition,
@@ -57,6 +61,10 @@ Evict = Callable[[Object, Callable[[Object], Object], float], bool]
 """Takes a pod, what becomes of its status, and its grace period; whether it was to be
 had.
 """
+
+
+MeasureDisk = Callable[[Object, PodUsage], LocalStorage]
+"""What a pod has on the node's disk. Called in a thread: it looks at every file."""
 
 
 class NodePressure:
@@ -84,8 +92,8 @@ class NodePressure:
 
 class EvictionManager:
     """One per node. `measure()` is awaited for a summary; `pods()` the active pods;
-    `pressure_changed()` is awaited when the node
-    has something else to say of itself.
+    `pressure_changed()` is awaited when the node has something else to say of itself.
+    Without `measure_disk` no pod is asked what it has written.
     """
 
     def __init__(
@@ -98,6 +106,7 @@ class EvictionManager:
         events: Events,
         pressure_changed: Callable[[], Awaitable[None]],
         thresholds: Sequence[Threshold] | None = None,
+        measure_disk: MeasureDisk | None = None,
     ) -> None:
         self._measure = measure
         self._pods = pods
@@ -108,6 +117,7 @@ class EvictionManager:
         self._thresholds = (
             parse_thresholds() if thresholds is None else list(thresholds)
         )
+        self._measure_disk = measure_disk
         self._reported: list[str] = []
 
     async def run(self) -> None:
@@ -123,8 +133,10 @@ class EvictionManager:
                 log.debug("eviction manager: %s", error)
             await asyncio.sleep(MONITORING_INTERVAL)
 
-    async def synchronize(self) -> Object | None:
-        """Look once. The pod that has to go, if one has."""
+    async def synchronize(self) -> list[Object]:
+        """Look once. The pods that have to go: all that are over a limit of their own,
+        or else one if the node has too little left.
+        """
         summary = await self._measure()
         met = thresholds_met(self._thresholds, summary.observations)
         for threshold in met:
@@ -132,8 +144,10 @@ class EvictionManager:
         if self._pressure.node_conditions() != self._reported:
             self._reported = self._pressure.node_conditions()
             await self._pressure_changed()
-        if not met:
-            return None
+        pods = list(self._pods())
+        evicted = [pod for pod in pods if await self._over_limit(pod, summary)]
+        if evicted or not met:
+            return evicted
         threshold = met[0]
         resource = RESOURCES[threshold.signal]
         self._events.node_event(
@@ -144,9 +158,20 @@ class EvictionManager:
             message = eviction_message(
                 pod, usage, threshold, summary.observations[threshold.signal]
             )
-            if not is_critical_pod(pod) and self._evict_pod(pod, message):
-                return pod
-        return None
+            if self._evict_pod(pod, message):
+                return [pod]
+        return []
+
+    async def _over_limit(self, pod: Object, summary: Summary) -> bool:
+        """Whether it had written too much and is gone. Upstream:
+        `localStorageEviction`.
+        """
+        usage = summary.pods.get(pod["metadata"]["uid"])
+        if self._measure_disk is None or usage is None or not is_limited(pod):
+            return False
+        used = await asyncio.to_thread(self._measure_disk, pod, usage)
+        message = over_its_limit(pod, used)
+        return bool(message) and self._evict_pod(pod, message)
 
     def _evict_pod(self, pod: Object, message: str) -> bool:
         def failed(status: Object) -> Object:
@@ -161,6 +186,8 @@ class EvictionManager:
                 ),
             }
 
+        if is_critical_pod(pod):
+            return False
         if not self._evict(pod, failed, IMMEDIATE_GRACE_PERIOD):
             return False
         self._events.pod_event(pod, "Warning", REASON, message, "")

@@ -4,8 +4,8 @@ runtime's.
 Upstream: `pkg/kubelet/server/stats/summary.go` (`SummaryProvider.Get`),
 `pkg/kubelet/eviction/helpers.go` (`makeSignalObservations`), v1.36. There, what is
 available is the capacity without the working set of the root cgroup; the kernel's
-`MemAvailable` says nearly the same. Left out: disks, whose thresholds kind switches
-off.
+`MemAvailable` says nearly the same. Left out: what is left on disks, whose thresholds
+kind switches off.
 """
 
 from __future__ import annotations
@@ -30,7 +30,7 @@ class Observation:
 
 @dataclass(slots=True, frozen=True)
 class ContainerUsage:
-    """Bytes: the working set, and what is written to the node's disk."""
+    """Bytes: the working set, and what is written beside the image."""
 
     memory: int = 0
     disk: int = 0
@@ -71,7 +71,10 @@ async def node_summary(runtime: RuntimeService) -> Summary:
         working_set = ((stats.get("memory") or {}).get("working_set_bytes") or {}).get(
             "value"
         ) or 0
-        usage = ContainerUsage(memory=int(working_set))
+        written = ((stats.get("writable_layer") or {}).get("used_bytes") or {}).get(
+            "value"
+        ) or 0
+        usage = ContainerUsage(memory=int(working_set), disk=int(written))
         pods[labels.get("io.kubernetes.pod.uid", "")][
             labels.get("io.kubernetes.container.name", "")
         ] = usage
