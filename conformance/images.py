@@ -26,6 +26,8 @@ DEMOS = {name: f"{E2E}/{name}:1.8" for name in ("kitten", "nautilus")}
 """Web servers that say in `data.json` which of the two they are."""
 BUSYBOX = tuple(f"{E2E}/{name}" for name in ("busybox:1.37.0-1", "busybox:1.36.1-1", "glibc-dns-testing:2.0.0"))
 NGINX = tuple(f"{E2E}/{name}" for name in ("nginx:1.27-0", "nginx:1.15-4"))
+NONROOT = (f"{E2E}/nonroot:1.5",)
+"""An image whose own user is nobody in particular."""
 NONEWPRIVS = (f"{E2E}/nonewprivs:1.4",)
 IPTABLES = ("registry.k8s.io/build-image/distroless-iptables:v0.9.3",)
 """A test asks for it for its `conntrack`."""
@@ -119,6 +121,8 @@ def base() -> Base:
         if TOOLS[tool] in files:
             shell = without_applet(shell, *names)
     installed = {place.strip("/"): File(path.read_bytes(), 0o755) for place, path in files.items()}
+    if TOOLS["bash-static"] in files:
+        installed["bin/bash"] = File(link=TOOLS["bash-static"], mode=0o777)
     return Base(pack(shell, FAST), pack(installed, FAST))
 
 
@@ -159,6 +163,7 @@ def fill(library: ImageLibrary, agnhost: Path) -> list[str]:
         BUSYBOX: common.image(release, "sh"),
         IPTABLES: common.image(release, "sh"),
         NGINX: common.image(page, "httpd", "-f", "-p", "80", "-h", PAGE),
+        NONROOT: build([common.shell, common.tools], {"Env": [PATH], "Cmd": ["sh"], "User": "1234"}),
         NONEWPRIVS: effective_uid_image(),
         PAUSE: pause_image(),
     }

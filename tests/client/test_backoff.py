@@ -46,3 +46,11 @@ def test_the_last_try_is_remembered_until_the_key_is_forgotten() -> None:
     backoff.forget("a")
     backoff.forget("a")
     assert (backoff.get("a"), backoff.last_try("a"), backoff.is_in_backoff("a", 7)) == (0.0, 0.0, False)
+
+
+def test_all_keys_of_an_owner_are_forgotten_at_once() -> None:
+    backoff = Backoff()
+    for key in (("a", "x"), ("a", "y"), ("b", "x"), "a"):
+        backoff.next(key, 7)
+    backoff.forget_all("a")
+    assert [backoff.last_try(key) for key in (("a", "x"), ("a", "y"), ("b", "x"), "a")] == [0.0, 0.0, 7, 7]

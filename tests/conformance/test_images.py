@@ -16,6 +16,7 @@ from conformance.images import (
     IPTABLES,
     NGINX,
     NONEWPRIVS,
+    NONROOT,
     PAUSE,
     RENAMED,
     fill,
@@ -39,7 +40,7 @@ def test_each_name_has_an_image(tmp_path: Path) -> None:
     shutil.copyfile(busybox, program)
     library = ImageLibrary(tmp_path / "images")
     names = fill(library, program)
-    assert set(names) == {*AGNHOST, *DEMOS.values(), *BUSYBOX, *IPTABLES, *NGINX, *NONEWPRIVS, *PAUSE}
+    assert set(names) == {*AGNHOST, *DEMOS.values(), *BUSYBOX, *IPTABLES, *NGINX, *NONEWPRIVS, *NONROOT, *PAUSE}
     assert set(library.names()) == set(names)
 
 

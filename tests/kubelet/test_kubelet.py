@@ -375,6 +375,31 @@ def test_the_lease_is_renewed_every_ten_seconds_and_the_status_every_five_minute
     run_virtual(main())
 
 
+def test_a_container_that_gets_another_image_begins_anew_with_its_back_off() -> None:
+    """After four failures it would wait 80 seconds; after a change it waits as after its first failure."""
+
+    async def main() -> None:
+        async with small_cluster(nodes=ONE_NODE) as cluster:
+            pod = sleeper("crash")
+            pod["spec"]["containers"][0]["command"] = ["sh", "-c", "sleep 1; exit 1"]
+            await cluster.create_pod(pod)
+
+            async def restarts() -> int:
+                status = (await cluster.pod("crash"))["status"]["containerStatuses"][0]
+                return int(status["restartCount"])
+
+            await asyncio.sleep(100)
+            assert await restarts() == 4
+            image = {"spec": {"containers": [{"name": "c", "image": "busybox:1.37"}]}}
+            await cluster.admin.patch(resource("pods"), "crash", "default", image, patch_type=STRATEGIC_MERGE_PATCH)
+            await asyncio.sleep(5)
+            assert await restarts() == 5
+            await asyncio.sleep(12)
+            assert await restarts() == 6
+
+    run_virtual(main())
+
+
 def test_back_off_doubles_up_to_five_minutes() -> None:
     backoff, now, periods = Backoff(), 0.0, []
     for _ in range(7):

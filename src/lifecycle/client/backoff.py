@@ -61,3 +61,9 @@ class Backoff:
     def forget(self, key: Hashable) -> None:
         """It is no more."""
         self._entries.pop(key, None)
+
+    def forget_all(self, owner: Hashable) -> None:
+        """None of the keys is any more that are tuples and begin with `owner`."""
+        for key in list(self._entries):
+            if isinstance(key, tuple) and key[0] == owner:
+                del self._entries[key]

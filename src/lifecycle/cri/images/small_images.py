@@ -3,17 +3,19 @@ program of a few dozen bytes.
 
 The shell is the machine's own static busybox (Debian's `busybox-static`); nothing is
 fetched. The pause program is assembled here: it ignores the deaths of children, which
-makes the kernel bury them, and sleeps for ever.
+makes the kernel bury them, and sleeps until it is told to go.
 
 Upstream: `build/pause/linux/pause.c` does the same in C with a `SIGCHLD` handler that
-calls `waitpid`, and leaves on SIGINT and SIGTERM; as process 1 of a namespace a program
-without handlers does not even see those.
+calls `waitpid`, and one for SIGINT and SIGTERM. As process 1 of a namespace a program
+without handlers does not even see those, unless it blocks them: a signal that is
+blocked waits until somebody asks for it.
 """
 
 from __future__ import annotations
 
 import platform
 import shutil
+import signal
 import struct
 import subprocess
 from pathlib import Path
@@ -47,20 +49,29 @@ def pause_program() -> bytes:
     if platform.machine() != "x86_64":
         raise NotImplementedError("the pause program is assembled for x86-64 only")
     code = bytes.fromhex(
-        "b80d000000"  # mov eax, 13        rt_sigaction
-        "bf11000000"  # mov edi, 17        SIGCHLD
-        "488d3517000000"  # lea rsi, [rip+23]  to the action below
-        "31d2"  # xor edx, edx       the old one does not matter
+        "b80e000000"  # mov eax, 14        rt_sigprocmask
+        "31ff"  # xor edi, edi       block
+        "488d355a000000"  # lea rsi, [rip+90]  the signals at the end
+        "31d2"  # xor edx, edx       the old ones do not matter
         "41ba08000000"  # mov r10d, 8        size of a signal set
         "0f05"  # syscall
-        "b822000000"  # mov eax, 34        pause
+        "b80d000000"  # mov eax, 13        rt_sigaction
+        "bf11000000"  # mov edi, 17        SIGCHLD
+        "488d351f000000"  # lea rsi, [rip+31]  the action below
         "0f05"  # syscall
-        "ebf7"  # jmp to `mov eax, 34`
+        "b880000000"  # mov eax, 128       rt_sigtimedwait
+        "488d3d31000000"  # lea rdi, [rip+49]  the signals at the end
+        "31f6"  # xor esi, esi       nothing else is asked
+        "0f05"  # syscall            edx is still 0: without an end
+        "85c0"  # test eax, eax      which signal came?
+        "78ec"  # js to `mov eax, 128`
+        "b83c000000"  # mov eax, 60        exit
+        "31ff"  # xor edi, edi       all is well
+        "0f05"  # syscall
     )
-    code += b"\x90" * (5 + 5 + 7 + 23 - len(code))
-    code += struct.pack(
-        "<QQQQ", 1, 0, 0, 0
-    )  # handler SIG_IGN, no flags, no restorer, empty mask
+    # handler SIG_IGN, no flags, no restorer, empty mask; then the set of signals
+    asked_to_go = sum(1 << (number - 1) for number in (signal.SIGINT, signal.SIGTERM))
+    code += struct.pack("<QQQQQ", 1, 0, 0, 0, asked_to_go)
     return elf_program(code)
 
 

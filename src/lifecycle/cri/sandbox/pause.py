@@ -6,7 +6,7 @@ PID namespace. So process 1 must ask after children it never had. In a pod, paus
 process 1 only if the containers share a PID namespace; otherwise each program is its
 own process 1, and pause has nobody to bury.
 
-The pods of `pod_sandboxes.py` run a program of 192 bytes instead
+The pods of `pod_sandboxes.py` run a program of 232 bytes instead
 (`images/small_images.py`), which tells the kernel that it does not want to be told.
 
 Upstream: `build/pause/linux/pause.c`, version 3.10.

@@ -43,6 +43,7 @@ from lifecycle.kubelet.images.image_manager import (
 from lifecycle.kubelet.kuberuntime.container_config import (
     generate_container_config,
     generate_pod_sandbox_config,
+    hash_container,
 )
 from lifecycle.kubelet.kuberuntime.container_killer import (
     MINIMUM_GRACE_PERIOD,
@@ -224,7 +225,8 @@ class RuntimeManager:
         latest = next((run for run in runs if run.state is ContainerState.EXITED), None)
         if latest is None:
             return None
-        key = (pod["metadata"]["uid"], container["name"])
+        # a container that was changed is another one, which has not failed yet
+        key = (pod["metadata"]["uid"], container["name"], hash_container(container))
         now = self._clock.now()
         if self._backoff.is_in_backoff_since(key, latest.finished_at / 1e9, now):
             name = container["name"]
@@ -420,8 +422,7 @@ class RuntimeManager:
     async def remove_pod(self, uid: str) -> None:
         """Forget everything about a pod that is gone."""
         self.failures.pop(uid, None)
+        self._backoff.forget_all(uid)
         for sandbox in await self._runtime.list_pod_sandbox(uid):
-            for status in await self._runtime.list_containers(sandbox.id):
-                self._backoff.forget((uid, status.metadata.name))
             await self._runtime.remove_pod_sandbox(sandbox.id)
             self._logs.remove(sandbox.metadata)
