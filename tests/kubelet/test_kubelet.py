@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import itertools
 import json
 from typing import Any
 
@@ -398,6 +399,25 @@ def test_a_container_that_gets_another_image_begins_anew_with_its_back_off() -> 
             assert await restarts() == 6
 
     run_virtual(main())
+
+
+def test_a_long_back_off_is_kept_to_half_a_minute() -> None:
+    async def main() -> list[int]:
+        async with small_cluster(nodes=ONE_NODE) as cluster:
+            pod = sleeper("crash")
+            pod["spec"]["containers"][0]["command"] = ["sh", "-c", "exit 1"]
+            await cluster.create_pod(pod)
+            restarted: list[int] = []
+            for second in range(1500):
+                await asyncio.sleep(1)
+                for status in (await cluster.pod("crash"))["status"].get("containerStatuses", ()):
+                    restarted += [second] * (status["restartCount"] - len(restarted))
+            return [later - earlier for earlier, later in itertools.pairwise(restarted)]
+
+    waited = run_virtual(main())
+    for took, least in zip(waited, (10, 20, 40, 80, 160, 300), strict=False):
+        assert least <= took <= least + 32
+    assert len(waited) >= 6
 
 
 def test_back_off_doubles_up_to_five_minutes() -> None:

@@ -31,6 +31,11 @@ from lifecycle.kubelet.sync_pod import PodSyncer
 
 log = logging.getLogger(__name__)
 
+RESYNC_INTERVAL = 60.0
+"""Seconds: however long a back-off is, a pod is looked at again in that time, so that
+what is added to it by chance stays small beside it. Upstream: `completeWork`.
+"""
+
 
 class PodWorkers:
     """Drives the pods of a `PodSyncStatuses` by a `PodSyncer`.
@@ -217,7 +222,7 @@ class PodWorkers:
                     known.state = State.TERMINATING
                 known.pending = True
             elif retry_after is not None:
-                self._retry(known, retry_after)
+                self._retry(known, min(retry_after, RESYNC_INTERVAL))
             else:
                 if self._sync_frequency:
                     self._retry(known, self._sync_frequency)
