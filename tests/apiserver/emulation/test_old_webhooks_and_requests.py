@@ -6,7 +6,7 @@ import pytest
 
 from lifecycle.api.wire import Object
 from tests.apiserver.emulation.signing_request import signing_request
-from tests.apiserver.emulation.test_emulator import ask, old
+from tests.apiserver.emulation.test_emulator import INGRESS, OLD, ask, old
 from tests.apiserver.https_site import Site
 
 HOOKS = "/apis/admissionregistration.k8s.io/v1beta1"
@@ -67,6 +67,29 @@ def test_an_old_webhook_fails_open_and_reads_old_reviews(kind: str) -> None:
         why = 'admission webhook "a.example.org" does not support dry run'
         assert (status, refused["message"]) == (400, why)
         assert (await ask(site, "POST", config_maps, config_map))[0] == 201
+
+    old(body)
+
+
+@pytest.mark.parametrize(
+    ("group", "version", "policy", "called"),
+    [
+        ("extensions", "v1beta1", "Exact", False),
+        ("extensions", "v1beta1", "Equivalent", False),
+        ("networking.k8s.io", "v1beta1", "Exact", False),
+        ("networking.k8s.io", "v1", "Exact", True),
+    ],
+)
+def test_webhooks_are_asked_about_todays_versions(group: str, version: str, policy: str, called: bool) -> None:
+    async def body(site: Site) -> None:
+        made = hooks("Validating")
+        rule = {"operations": ["*"], "apiGroups": [group], "apiVersions": [version], "resources": ["ingresses"]}
+        made["webhooks"][0] |= {"rules": [rule], "failurePolicy": "Fail", "matchPolicy": policy}
+        assert (await ask(site, "POST", f"{HOOKS}/validatingwebhookconfigurations", made))[0] == 201
+        old_group = INGRESS | {"apiVersion": "extensions/v1beta1"}
+        path = OLD.replace("networking.k8s.io", "extensions")
+        status, answer = await ask(site, "POST", path, old_group)
+        assert status == (500 if called else 201), answer
 
     old(body)
 
