@@ -130,7 +130,7 @@ def test_an_old_request_is_approved_without_saying_that_it_is_true() -> None:
         assert [each["status"] for each in answer["status"]["conditions"]] == ["True"] * 3
         denied = {**answer, "status": {"conditions": [*answer["status"]["conditions"], {"type": "Denied"}]}}
         status, refused = await ask(site, "PUT", f"{REQUESTS}/r/approval", denied)
-        assert (status, refused["details"]["causes"][0]["field"]) == (422, "status.conditions[3].type")
+        assert (status, refused["details"]["causes"][0]["field"]) == (422, "status.conditions")
         # a certificate is what the signer says it is, and as often as it likes
         for certificate in ("bm90IHBlbQ==", "bm90IHBlbSBlaXRoZXI="):
             issued = {**answer, "status": {**answer["status"], "certificate": certificate}}

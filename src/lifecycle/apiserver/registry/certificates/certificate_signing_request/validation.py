@@ -291,7 +291,7 @@ def _validate_conditions(
         other = {"Approved": "Denied", "Denied": "Approved"}.get(type_)
         if other in seen and not options.both_approved_and_denied:
             why = "Approved and Denied conditions are mutually exclusive"
-            errors.append(invalid(f"{here}.type", type_, why))
+            errors.append(invalid("status.conditions", type_, why))
         if type_ in seen and not options.duplicate_condition_types:
             errors.append(duplicate(f"{here}.type", type_))
         seen.add(type_)
