@@ -281,13 +281,11 @@ def test_a_pod_that_is_deleted_while_its_node_is_read_anew_never_runs(
     async def main() -> None:
         async with small_cluster(nodes=ONE_NODE) as cluster:
             nodes, runtime = resource("nodes"), cluster.runtimes["lifecycle-worker"]
-            await cluster.admin.patch(nodes, "lifecycle-worker", "", {"spec": {"taints": NO_EXECUTE}})
-            await asyncio.sleep(60)
-            await cluster.admin.patch(nodes, "lifecycle-worker", "", {"spec": {"taints": []}})
             monkeypatch.setattr(NodeRegistration, "refresh", slowly)
             for name in ("p", "q"):
-                await cluster.create_pod(nginx(name, nodeName="lifecycle-worker"))
+                await cluster.create_pod(nginx(name, nodeName="lifecycle-worker", nodeSelector={"disk": "ssd"}))
             await asyncio.sleep(1)
+            await cluster.admin.patch(nodes, "lifecycle-worker", "", {"metadata": {"labels": {"disk": "ssd"}}})
             await cluster.admin.patch(resource("pods"), "q", "default", {"metadata": {"labels": {"changed": "yes"}}})
             await cluster.admin.delete(resource("pods"), "p", "default", grace_period=grace)
             await asyncio.sleep(1)
@@ -297,6 +295,38 @@ def test_a_pod_that_is_deleted_while_its_node_is_read_anew_never_runs(
             assert [box.metadata.name for box in await runtime.list_pod_sandbox()] == ["q"]
             assert list(await cluster.pods("default")) == ["q"]
             assert (await cluster.pod("q"))["status"]["phase"] == "Running"
+
+    run_virtual(main())
+
+
+def test_a_kubelet_hears_of_its_node_by_a_watch() -> None:
+    async def main() -> None:
+        async with small_cluster(nodes=ONE_NODE) as cluster:
+            nodes, name = resource("nodes"), "lifecycle-worker"
+            registration = cluster.kubelets[name].registration
+            await cluster.admin.patch(nodes, name, "", {"metadata": {"labels": {"disk": "ssd"}}})
+            await asyncio.sleep(0.01)
+            assert registration.node["metadata"]["labels"]["disk"] == "ssd"
+            # somebody writes that it was not heard of: with the next lease it says otherwise
+            unknown = {"status": {"conditions": [{"type": "Ready", "status": "Unknown"}]}}
+            await cluster.admin.patch(nodes, name, "", unknown, patch_type=STRATEGIC_MERGE_PATCH, subresource="status")
+            await asyncio.sleep(11)
+            conditions = (await cluster.admin.get(nodes, name))["status"]["conditions"]
+            assert [c["status"] for c in conditions if c["type"] == "Ready"] == ["True"]
+
+    run_virtual(main())
+
+
+def test_a_node_that_is_gone_is_what_it_was_going_to_be() -> None:
+    async def main() -> None:
+        async with small_cluster(nodes=ONE_NODE) as cluster:
+            nodes, name = resource("nodes"), "lifecycle-worker"
+            registration = cluster.kubelets[name].registration
+            assert "status" in registration.node_as_known()
+            await cluster.admin.delete(nodes, name)
+            await asyncio.sleep(30)
+            assert "status" not in registration.node_as_known()
+            assert (await cluster.admin.list(nodes))["items"] == []
 
     run_virtual(main())
 

@@ -23,6 +23,10 @@ from lifecycle.api.pod_resources import (
 )
 from lifecycle.api.qos import get_pod_qos
 from lifecycle.api.quantity import Quantity, parse_quantity
+from lifecycle.api.resource_names import (
+    is_extended_resource_name,
+    is_native_resource,
+)
 from lifecycle.api.resources import Resource
 from lifecycle.api.wire import Object
 
@@ -101,21 +105,12 @@ def _compute_usage(requests: Usage, limits: Usage) -> Usage:
     for name, amount in requests.items():
         if name in COMPUTE or name.startswith("hugepages-"):
             used[name] = used[f"requests.{name}"] = amount
-        elif _is_extended(name):
+        elif is_extended_resource_name(name):
             used[f"requests.{name}"] = amount
     for name, amount in limits.items():
         if name in COMPUTE:  # of anything else the limit is the request
             used[f"limits.{name}"] = amount
     return used
-
-
-def _is_native(name: str) -> bool:
-    return "/" not in name or "kubernetes.io/" in name
-
-
-def _is_extended(name: str) -> bool:
-    """Whether a resource is somebody else's. Upstream: `IsExtendedResourceName`."""
-    return not _is_native(name) and not name.startswith("requests.")
 
 
 def _service_usage(service: Object) -> Usage:
@@ -211,7 +206,7 @@ def _is_about(resource: Resource, name: str) -> bool:
     if resource.group:
         return False
     if resource.plural == "pods":
-        extended = name.startswith("requests.") and not _is_native(name)
+        extended = name.startswith("requests.") and not is_native_resource(name)
         return (
             name in POD_NAMES
             or name.startswith(("hugepages-", "requests.hugepages-"))

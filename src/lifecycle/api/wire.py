@@ -71,6 +71,8 @@ class Request:
     `accepts_object` says that the caller takes the answer as a Python object
     (in-process), so nothing is encoded. `target` is path and query as they came over
     the wire, `deadline` the loop's time at which the request is given up (None: never).
+    `requested_version` is the group and version that the client named, where it was
+    translated on the way (empty: the one in the path).
     """
 
     method: str
@@ -84,6 +86,7 @@ class Request:
     remote_addr: str = "127.0.0.1"
     target: str = ""
     deadline: float | None = None
+    requested_version: str = ""
     user: UserInfo | None = None
     info: RequestInfo | None = None
     audit_id: str = ""

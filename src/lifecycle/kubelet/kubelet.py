@@ -62,11 +62,10 @@ log = logging.getLogger(__name__)
 
 USER_AGENT = user_agent("kubelet")
 
-MAY_BE_STALE = ("NodeAffinity", "TaintToleration")
-"""Refusals for what a Node no longer says, perhaps. Upstream reads the Node anew for
-its labels (`predicateAdmitHandler.generalFilter`); taints its informer brings within a
-moment. Ours has no informer of its Node: as of its last look, pods would be refused and
-made again without end.
+MAY_BE_STALE = ("NodeAffinity",)
+"""Refusals for what a Node no longer says, perhaps: its watch may be a moment behind,
+and for its labels the Node is read anew. Upstream:
+`predicateAdmitHandler.generalFilter`.
 """
 
 Loop = Callable[[], Coroutine[Any, Any, None]]
@@ -153,6 +152,7 @@ class Kubelet:
 
     async def _stop(self) -> None:
         await self.housekeeping.stop()
+        await self.registration.stop()
         await self.tasks.stop()
         await self.listener.stop()
         await self.sources.stop()
@@ -278,8 +278,8 @@ class Kubelet:
         return False
 
     async def _admit_with_fresh_node(self, uid: str) -> None:
-        """Labels or taints are in the way: once more, with the node as it is now, and
-        with what has become of the pod meanwhile.
+        """Labels are in the way: once more, with the node as it is now, and with what
+        has become of the pod meanwhile.
         """
         try:
             await self.registration.refresh()

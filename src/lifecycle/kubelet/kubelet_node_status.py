@@ -4,8 +4,11 @@ It creates its Node (or takes over the one that is there), and is Ready once pod
 connected: for a hollow runtime when it has a range of addresses to give from, for a
 real one when the runtime says that its network is ready.
 
+It watches that Node, too, as others write there: labels, taints, a range of addresses,
+resources of theirs.
+
 Upstream: `pkg/kubelet/kubelet_node_status.go` (`registerWithAPIServer`,
-`tryUpdateNodeStatus`), `kubelet.go` (`updateRuntimeUp`),
+`tryUpdateNodeStatus`), `kubelet.go` (`updateRuntimeUp`, `nodeLister`),
 `component-helpers/apimachinery/lease/controller.go`, v1.36. Upstream looks every five
 seconds whether the runtime is well, here it is every ten, with the lease.
 """
@@ -23,6 +26,7 @@ from lifecycle.api.resources import resource
 from lifecycle.api.status import StatusError
 from lifecycle.api.wire import Object
 from lifecycle.client.rest import REQUEST_ERRORS, STRATEGIC_MERGE_PATCH, Client
+from lifecycle.client.shared_informer import SharedInformer
 from lifecycle.cri.apis.errors import RuntimeServiceError
 from lifecycle.cri.apis.runtime import Runtime
 from lifecycle.kubelet.nodestatus.machine_info import (
@@ -117,6 +121,15 @@ class NodeRegistration:
         """Set once the node is there, with its status."""
         self.node: Object = {}
         """As last heard of; empty before it is registered."""
+        self._gone = False
+        self._heard_of = asyncio.Event()
+        selector = f"metadata.name={machine.name}"
+        self._informer = SharedInformer(
+            client, resource("nodes"), field_selector=selector
+        )
+        self._informer.add_event_handler(
+            self._heard, lambda old, new: self._heard(new), self._deleted
+        )
         self.network_error = NETWORK_NOT_READY
         """Why pods cannot be connected; empty if they can."""
 
@@ -133,9 +146,24 @@ class NodeRegistration:
 
     def node_as_known(self) -> Object:
         """The node, or what it is going to be: static pods are admitted even if no API
-        server answers. Upstream: `getNodeAnyWay`.
+        server answers, and if somebody has deleted the node. Upstream: `getNodeAnyWay`.
         """
-        return self.node or self._initial_node()
+        return self._initial_node() if self._gone or not self.node else self.node
+
+    def _heard(self, node: Object) -> None:
+        """From the watch: it may be behind the answers to our own writes."""
+        known = (self.node.get("metadata") or {}).get("resourceVersion", "0")
+        if int(node["metadata"]["resourceVersion"]) >= int(known):
+            self.node = node
+        self._gone = False
+        self._heard_of.set()
+
+    def _deleted(self, node: Object) -> None:
+        self._gone = True
+
+    async def stop(self) -> None:
+        """Watch it no more."""
+        await self._informer.stop()
 
     async def register(self, port: int = KUBELET_PORT) -> None:
         """Create the node, or take over the one that is there; then report its status.
@@ -162,6 +190,7 @@ class NodeRegistration:
             await self._ask_runtime()
         await self.renew_lease()
         await self._try_report_status()
+        self._informer.start()
         self.registered.set()
 
     async def _try_register_with_api_server(self, node: Object) -> None:
@@ -217,18 +246,16 @@ class NodeRegistration:
             while self.network_error:
                 await asyncio.sleep(RUNTIME_CHECK_PERIOD)
                 if not self._pod_cidr:
-                    await self._read_node()
+                    await self._note_pod_cidr()
                 if await self._ask_runtime() and self.network_error:
                     await self._try_report_status()
         while self.network_error:
+            self._heard_of.clear()
             # the answer to a report of the status may have brought it, and no change
             # follows
             await self._note_pod_cidr()
             if self.network_error:
-                await self._watch_for_pod_cidr()
-            if self.network_error:
-                await asyncio.sleep(1.0)
-                await self._read_node()
+                await self._heard_of.wait()
         await self._try_report_status()
 
     async def _try_report_status(self) -> None:
@@ -236,36 +263,6 @@ class NodeRegistration:
             await self.report_status()
         except REQUEST_ERRORS as error:  # housekeeping says it again
             log.debug("status of node %s: %s", self._machine.name, error)
-
-    async def _read_node(self) -> None:
-        try:
-            await self.refresh()
-        except REQUEST_ERRORS as error:
-            log.debug("node %s: %s", self._machine.name, error)
-            return
-        await self._note_pod_cidr()
-
-    async def _watch_for_pod_cidr(self) -> None:
-        """Without a range of its own, wait until the node object has one."""
-        try:
-            frames = await self._client.watch(
-                resource("nodes"),
-                resource_version=self.node["metadata"]["resourceVersion"],
-                field_selector=f"metadata.name={self._machine.name}",
-            )
-            async for frame in frames:
-                if frame.type == "ERROR":
-                    break
-                if frame.type in ("ADDED", "MODIFIED"):
-                    self.node = frame.object
-                    await self._note_pod_cidr()
-                if not self.network_error:
-                    break
-            close = getattr(frames, "aclose", None)
-            if close is not None:
-                await close()
-        except REQUEST_ERRORS as error:
-            log.debug("watch of node %s: %s", self._machine.name, error)
 
     async def _status(self, old: Object) -> Object:
         version = await self._runtime.version()
@@ -356,13 +353,14 @@ class NodeRegistration:
 
     async def keep_fresh(self) -> None:
         """The lease, and the status if it is time or something changed: here, or there,
-        where somebody may have written that this node is not heard of. Upstream knows
-        its Node from a watch; we ask. Raises StatusError.
+        where somebody may have written that this node is not heard of. Raises
+        StatusError.
         """
         await self.renew_lease()
         if self._asks_runtime:
             await self._ask_runtime()
-        await self.refresh()
+        if self._gone:
+            return
         await self._note_pod_cidr()
         old = self.node.get("status") or {}
         new = await self._status(old)

@@ -143,7 +143,7 @@ JUDGED = (
         sabotages=(
             Sabotage(
                 "nobody's device is counted",
-                "api.quota._is_extended",
+                "api.quota.is_extended_resource_name",
                 constant(False),
                 notes("two devices more", "the bill of devices: .*", "the bill in the end: counted-devices"),
                 because="what is not charged is on no bill",

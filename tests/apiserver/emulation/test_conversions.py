@@ -70,7 +70,117 @@ TODAYS_SLICE = {
         {"addresses": ["10.0.0.2"]},
     ],
 }
+OLD_DEFINITION = {
+    "spec": {
+        "group": "example.org",
+        "names": {"plural": "things", "kind": "Thing"},
+        "scope": "Namespaced",
+        "version": "v1",
+        "versions": [
+            {"name": "v1", "served": True, "storage": True},
+            {"name": "v2", "served": True, "storage": False},
+        ],
+        "validation": {"openAPIV3Schema": {"type": "object"}},
+        "subresources": {"status": {}},
+        "additionalPrinterColumns": [{"name": "Size", "type": "integer", "JSONPath": ".spec.size"}],
+        "conversion": {
+            "strategy": "Webhook",
+            "webhookClientConfig": {"url": "https://example.org"},
+            "conversionReviewVersions": ["v1beta1"],
+        },
+        "preserveUnknownFields": False,
+    }
+}
+_SHARED = {
+    "schema": {"openAPIV3Schema": {"type": "object"}},
+    "subresources": {"status": {}},
+    "additionalPrinterColumns": [{"name": "Size", "type": "integer", "jsonPath": ".spec.size"}],
+}
+TODAYS_DEFINITION = {
+    "spec": {
+        "group": "example.org",
+        "names": {"plural": "things", "kind": "Thing"},
+        "scope": "Namespaced",
+        "versions": [
+            {"name": "v1", "served": True, "storage": True, **_SHARED},
+            {"name": "v2", "served": True, "storage": False, **_SHARED},
+        ],
+        "conversion": {
+            "strategy": "Webhook",
+            "webhook": {"clientConfig": {"url": "https://example.org"}, "conversionReviewVersions": ["v1beta1"]},
+        },
+        "preserveUnknownFields": False,
+    }
+}
+OLD_AUTOSCALER = {
+    "metadata": {
+        "name": "web",
+        "annotations": {
+            "autoscaling.alpha.kubernetes.io/behavior": (
+                '{"ScaleUp":{"StabilizationWindowSeconds":3,"SelectPolicy":null,"Policies":null,"Tolerance":null},'
+                '"ScaleDown":null}'
+            )
+        },
+    },
+    "spec": {
+        "maxReplicas": 3,
+        "metrics": [
+            {"type": "Resource", "resource": {"name": "cpu", "targetAverageUtilization": 50}},
+            {"type": "Pods", "pods": {"metricName": "hits", "targetAverageValue": "7"}},
+            {
+                "type": "Object",
+                "object": {
+                    "target": {"kind": "Service", "name": "web"},
+                    "metricName": "hits",
+                    "targetValue": "9",
+                },
+            },
+            {"type": "External", "external": {"metricName": "queue", "targetValue": "5"}},
+        ],
+    },
+    "status": {
+        "currentMetrics": [
+            {
+                "type": "Resource",
+                "resource": {"name": "cpu", "currentAverageUtilization": 4, "currentAverageValue": "1"},
+            }
+        ]
+    },
+}
+TODAYS_AUTOSCALER = {
+    "metadata": {"name": "web"},
+    "spec": {
+        "maxReplicas": 3,
+        "metrics": [
+            {
+                "type": "Resource",
+                "resource": {"name": "cpu", "target": {"type": "Utilization", "averageUtilization": 50}},
+            },
+            {
+                "type": "Pods",
+                "pods": {"metric": {"name": "hits"}, "target": {"type": "AverageValue", "averageValue": "7"}},
+            },
+            {
+                "type": "Object",
+                "object": {
+                    "describedObject": {"kind": "Service", "name": "web"},
+                    "metric": {"name": "hits"},
+                    "target": {"type": "Value", "value": "9"},
+                },
+            },
+            {"type": "External", "external": {"metric": {"name": "queue"}, "target": {"type": "Value", "value": "5"}}},
+        ],
+        "behavior": {"scaleUp": {"stabilizationWindowSeconds": 3}},
+    },
+    "status": {
+        "currentMetrics": [
+            {"type": "Resource", "resource": {"name": "cpu", "current": {"averageUtilization": 4, "averageValue": "1"}}}
+        ]
+    },
+}
 PAIRS = [
+    ("apiextensions.k8s.io/v1beta1", "customresourcedefinitions", OLD_DEFINITION, TODAYS_DEFINITION),
+    ("autoscaling/v2beta1", "horizontalpodautoscalers", OLD_AUTOSCALER, TODAYS_AUTOSCALER),
     ("networking.k8s.io/v1beta1", "ingresses", OLD_INGRESS, TODAYS_INGRESS),
     ("extensions/v1beta1", "ingresses", OLD_INGRESS, TODAYS_INGRESS),
     ("discovery.k8s.io/v1beta1", "endpointslices", OLD_SLICE, TODAYS_SLICE),

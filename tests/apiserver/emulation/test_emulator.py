@@ -18,19 +18,11 @@ from lifecycle.apiserver.emulation.emulator import servable
 from lifecycle.apiserver.emulation.served_version import UnknownVersion, full_version, recorded_version
 from lifecycle.client.rest import Client
 from lifecycle.cluster.cluster_config import ClusterConfig
+from tests.apiserver.emulation.signing_request import signing_request
 from tests.apiserver.https_site import Site, request_bytes
 from tests.conftest import RECORDINGS, find_kubectl, unavailable
 
 NOT_SERVED = {
-    "admissionregistration.k8s.io/v1beta1 mutatingwebhookconfigurations",
-    "admissionregistration.k8s.io/v1beta1 validatingwebhookconfigurations",
-    "apiextensions.k8s.io/v1beta1 customresourcedefinitions",
-    "apiextensions.k8s.io/v1beta1 customresourcedefinitions/status",
-    "autoscaling/v2beta1 horizontalpodautoscalers",
-    "autoscaling/v2beta1 horizontalpodautoscalers/status",
-    "certificates.k8s.io/v1beta1 certificatesigningrequests",
-    "certificates.k8s.io/v1beta1 certificatesigningrequests/approval",
-    "certificates.k8s.io/v1beta1 certificatesigningrequests/status",
     "policy/v1beta1 podsecuritypolicies",
 }
 INGRESS = {
@@ -94,8 +86,7 @@ def test_what_cannot_be_served_is_known_by_name() -> None:
     }
     assert missing == NOT_SERVED
     told = (RECORDINGS.parent / "book" / "run-it.md").read_text()
-    assert "CustomResourceDefinitions, webhook configurations and certificate signing requests in `v1beta1`" in told
-    assert "So are pod security policies and `autoscaling/v2beta1`." in told
+    assert "Pod security policies are left out" in told
 
 
 def test_discovery_says_what_the_recorded_server_said() -> None:
@@ -112,16 +103,13 @@ def test_discovery_says_what_the_recorded_server_said() -> None:
                 compared += 1
             else:
                 assert status == 404
-        assert compared == 33
+        assert compared == 37
         group = answers["/apis/apps"]["response"]
         assert await ask(site, "GET", "/apis/apps") == (200, group)
         _, groups = await ask(site, "GET", "/apis")
         said = {g["name"]: [v["version"] for v in g["versions"]] for g in groups["groups"]}
         told = {g["name"]: [v["version"] for v in g["versions"]] for g in answers["/apis"]["response"]["groups"]}
         assert list(said) == list(told)
-        for name in ("admissionregistration.k8s.io", "apiextensions.k8s.io", "certificates.k8s.io"):
-            told[name].remove("v1beta1")
-        told["autoscaling"].remove("v2beta1")
         assert said == told
 
     old(body)
@@ -192,7 +180,12 @@ def test_an_ingress_is_patched_in_its_old_form() -> None:
             status, patched = await ask(site, "PATCH", f"{OLD}/web", patch, Content_Type=f"application/{kind}+json")
             assert (status, patched["spec"]["backend"]) == (200, {"serviceName": "all", "servicePort": "http"})
             assert "labels" not in patched["metadata"]
-        status, refused = await ask(site, "PATCH", f"{OLD}/web", [], Content_Type="application/json-patch+json")
+        operations = [{"op": "replace", "path": "/spec/backend/serviceName", "value": "some"}]
+        status, patched = await ask(site, "PATCH", f"{OLD}/web", operations, Content_Type="application/json-patch+json")
+        assert (status, patched["spec"]["backend"]) == (200, {"serviceName": "some", "servicePort": "http"})
+        status, refused = await ask(site, "PATCH", f"{OLD}/web", [{}], Content_Type="application/json-patch+json")
+        assert (status, refused["reason"]) == (422, "Invalid")
+        status, refused = await ask(site, "PATCH", f"{OLD}/web", {}, Content_Type="application/apply-patch+yaml")
         assert (status, refused["reason"]) == (415, "UnsupportedMediaType")
         status, refused = await ask(site, "PATCH", f"{OLD}/none", patch, Content_Type="application/merge-patch+json")
         assert (status, refused["reason"]) == (404, "NotFound")
@@ -293,20 +286,26 @@ def test_another_version_is_refused_with_those_that_there_are() -> None:
         ClusterConfig(kube_version="1.19").check()
 
 
-def test_kubectl_1_20_finds_what_it_knows(tmp_path: Path) -> None:
+def old_kubectl(kubeconfig: Object, folder: Path) -> Callable[..., str]:
+    """Runs kubectl 1.20 and gives what it printed. A failure of it is one of the test's."""
     found = find_kubectl("1.20")
     if found is None:
         unavailable("kubectl 1.20 is not here (.ci/kubectl fetches it on Debian)")
+    config = folder / "config"
+    config.write_text(json.dumps(kubeconfig))
+
+    def kubectl(*args: str, stdin: str = "") -> str:
+        command = [str(found), "--kubeconfig", str(config), "--cache-dir", str(folder / "cache"), *args]
+        done = subprocess.run(command, input=stdin, capture_output=True, text=True, check=False)
+        assert done.returncode == 0, done.stderr
+        return done.stdout
+
+    return kubectl
+
+
+def test_kubectl_1_20_finds_what_it_knows(tmp_path: Path) -> None:
     with lifecycle.up(nodes=1, kube_version="1.20") as cluster:
-        config = tmp_path / "config"
-        config.write_text(json.dumps(cluster.kubeconfig))
-
-        def kubectl(*args: str, stdin: str = "") -> str:
-            command = [str(found), "--kubeconfig", str(config), "--cache-dir", str(tmp_path / "cache"), *args]
-            done = subprocess.run(command, input=stdin, capture_output=True, text=True, check=False)
-            assert done.returncode == 0, done.stderr
-            return done.stdout
-
+        kubectl = old_kubectl(cluster.kubeconfig, tmp_path)
         assert kubectl("version", "--short") == "Client Version: v1.20.2\nServer Version: v1.20.2\n"
         assert "extensions/v1beta1" in kubectl("api-versions").split()
         both = json.dumps({"apiVersion": "v1", "kind": "List", "items": [INGRESS, CRON_JOB]})
@@ -322,3 +321,74 @@ def test_kubectl_1_20_finds_what_it_knows(tmp_path: Path) -> None:
         assert kubectl("get", "cronjobs", "-o", "jsonpath={.items[*].apiVersion}") == "batch/v1beta1"
         kubectl("create", "job", "now", "--from=cronjob/tick")
         assert kubectl("delete", "ingress,cronjob", "--all").count("deleted") == 2
+
+
+OLD_DEFINITION = {
+    "apiVersion": "apiextensions.k8s.io/v1beta1",
+    "kind": "CustomResourceDefinition",
+    "metadata": {"name": "things.example.org"},
+    "spec": {
+        "group": "example.org",
+        "version": "v1",
+        "names": {"plural": "things", "kind": "Thing", "shortNames": ["th"]},
+        "additionalPrinterColumns": [{"name": "Size", "type": "integer", "JSONPath": ".spec.size"}],
+        "subresources": {"status": {}},
+    },
+}
+OLD_HOOKS = {
+    "apiVersion": "admissionregistration.k8s.io/v1beta1",
+    "kind": "ValidatingWebhookConfiguration",
+    "metadata": {"name": "hooks"},
+    "webhooks": [{"name": "a.example.org", "clientConfig": {"url": "https://127.0.0.1:1"}}],
+}
+OLD_AUTOSCALER = {
+    "apiVersion": "autoscaling/v2beta1",
+    "kind": "HorizontalPodAutoscaler",
+    "metadata": {"name": "web"},
+    "spec": {
+        "scaleTargetRef": {"apiVersion": "apps/v1", "kind": "Deployment", "name": "web"},
+        "maxReplicas": 3,
+        "metrics": [{"type": "Resource", "resource": {"name": "memory", "targetAverageUtilization": 60}}],
+    },
+}
+
+
+def test_kubectl_1_20_applies_what_changed_its_form(tmp_path: Path) -> None:
+    """Definitions, webhooks, autoscalers, and a request that it approves."""
+    with lifecycle.up(nodes=1, kube_version="1.20") as cluster:
+        kubectl = old_kubectl(cluster.kubeconfig, tmp_path)
+        made = [OLD_DEFINITION, OLD_HOOKS, OLD_AUTOSCALER, signing_request("jane")]
+        names = [
+            "customresourcedefinition.apiextensions.k8s.io/things.example.org",
+            "validatingwebhookconfiguration.admissionregistration.k8s.io/hooks",
+            "horizontalpodautoscaler.autoscaling/web",
+            "certificatesigningrequest.certificates.k8s.io/r",
+        ]
+        both = json.dumps({"apiVersion": "v1", "kind": "List", "items": made})
+        assert kubectl("apply", "-f", "-", stdin=both).splitlines() == [f"{name} created" for name in names]
+        assert kubectl("apply", "-f", "-", stdin=both).splitlines() == [f"{name} unchanged" for name in names]
+        changed = both.replace('"name": "Size"', '"name": "How large"').replace(
+            '"targetAverageUtilization": 60', '"targetAverageValue": "1Gi"'
+        )
+        changed = changed.replace('"name": "a.example.org"', '"name": "b.example.org", "failurePolicy": "Fail"')
+        done = kubectl("apply", "-f", "-", stdin=changed).splitlines()
+        assert [line.rpartition(" ")[2] for line in done] == ["configured"] * 3 + ["unchanged"]
+        path = "jsonpath={.apiVersion} {.webhooks[*].name} {.webhooks[*].failurePolicy} {.webhooks[*].timeoutSeconds}"
+        hooks = "validatingwebhookconfigurations.v1beta1.admissionregistration.k8s.io"
+        assert kubectl("get", hooks, "hooks", "-o", path) == (
+            "admissionregistration.k8s.io/v1beta1 b.example.org Fail 30"
+        )
+        path = "jsonpath={.spec.metrics[*].resource.targetAverageValue}"
+        assert kubectl("get", "hpa.v2beta1.autoscaling", "web", "-o", path) == "1Gi"
+        kubectl("wait", "--for=condition=Established", "crd/things.example.org")
+        thing = {"apiVersion": "example.org/v1", "kind": "Thing", "metadata": {"name": "t"}, "spec": {"size": 3}}
+        assert kubectl("create", "-f", "-", stdin=json.dumps(thing)) == "thing.example.org/t created\n"
+        table = [line.split() for line in kubectl("get", "th").splitlines()]
+        assert table == [["NAME", "HOW", "LARGE"], ["t", "3"]]
+        kubectl("certificate", "approve", "r")
+        assert kubectl("get", "csr", "r").splitlines()[1].split()[2:] == [
+            "kubernetes.io/legacy-unknown",
+            "kubernetes-admin",
+            "<none>",
+            "Approved",
+        ]

@@ -65,6 +65,37 @@ def test_the_reasons_and_the_words(which: Object, others: tuple[Object, ...], re
     assert ask(which, others) == (reason, message)
 
 
+ANNOUNCED: Object = {**NODE, "status": {"allocatable": {**ALLOCATABLE, "example.com/gpu": "2"}}}
+
+
+def test_what_somebody_announced_on_the_node_is_counted() -> None:
+    one, two = pod({"example.com/gpu": "1"}), pod({"example.com/gpu": "2"})
+    assert ask(two, node=ANNOUNCED) == ("", "")
+    assert ask(two, (one,), node=ANNOUNCED) == (
+        "OutOfexample.com/gpu",
+        "Node didn't have enough resource: example.com/gpu, requested: 2, used: 1, capacity: 2",
+    )
+    gone = {**NODE, "status": {"allocatable": {**ALLOCATABLE, "example.com/gpu": "0"}}}
+    assert ask(one, node=gone)[0] == "OutOfexample.com/gpu"
+
+
+def test_what_the_node_knows_nothing_of_is_dropped_unless_it_is_kubernetes_own() -> None:
+    assert ask(pod({"example.com/tpu": "9"}), node=ANNOUNCED) == ("", "")
+    init = [{"name": "i", "image": "x", "resources": {"requests": {"example.com/tpu": "9"}}}]
+    assert ask(pod(initContainers=init), node=ANNOUNCED) == ("", "")
+    assert ask(pod({"hugepages-2Mi": "2Mi"}), node=ANNOUNCED)[0] == "OutOfhugepages-2Mi"
+    assert ask(pod({"sub.kubernetes.io/x": "1"}), node=ANNOUNCED)[0] == "OutOfsub.kubernetes.io/x"
+
+
+def test_what_a_claim_was_made_for_is_not_counted_twice() -> None:
+    asks = pod({"example.com/gpu": "3"})
+    mapping = {"containerName": "c", "resourceName": "example.com/gpu", "requestName": "r"}
+    backed = {**asks, "status": {"extendedResourceClaimStatus": {"requestMappings": [mapping]}}}
+    assert ask(backed, node=ANNOUNCED) == ("", "")
+    mapping["containerName"] = "another"
+    assert ask(backed, node=ANNOUNCED)[0] == "OutOfexample.com/gpu"
+
+
 def test_what_a_shrinking_pod_still_has_is_not_free() -> None:
     shrinking = pod({"cpu": "500m"})
     status = {"name": "c", "resources": {"requests": {"cpu": "1500m"}}, "allocatedResources": {"cpu": "500m"}}

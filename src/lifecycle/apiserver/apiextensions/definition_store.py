@@ -8,6 +8,7 @@ v1.36.
 from __future__ import annotations
 
 from dataclasses import replace
+from functools import partial
 from typing import Any
 
 from lifecycle.api.clock import Clock
@@ -21,6 +22,7 @@ from lifecycle.apiserver.apiextensions.validation.definition import (
     validate_definition_status_update,
     validate_definition_update,
 )
+from lifecycle.apiserver.apiextensions.validation.options import V1BETA1
 from lifecycle.apiserver.registry.rest.strategy import Strategy, UpdateStrategy
 from lifecycle.apiserver.registry.rest.update import prepare_for_status_only_update
 from lifecycle.apiserver.registry.store import Environment, ResourceStore
@@ -51,7 +53,7 @@ def definition_strategy(strategy: Strategy) -> Strategy:
     """The strategy of CustomResourceDefinitions, with the rules that need to know
     schemas.
     """
-    return replace(
+    ours = replace(
         strategy,
         validate=validate_definition,
         warnings_on_create=warnings_on_create,
@@ -63,6 +65,12 @@ def definition_strategy(strategy: Strategy) -> Strategy:
             )
         },
     )
+    v1beta1 = replace(
+        ours,
+        validate=partial(validate_definition, options=V1BETA1),
+        validate_update=partial(validate_definition_update, options=V1BETA1),
+    )
+    return replace(ours, earlier={"apiextensions.k8s.io/v1beta1": v1beta1})
 
 
 _UNCHECKED = {"int32", "int64", "float", "double"}

@@ -19,6 +19,11 @@ from typing import Any
 from lifecycle.api.published import published
 from lifecycle.api.wire import Object
 from lifecycle.apiserver.apiextensions.openapi_paths import REF, CustomPaths
+from lifecycle.apiserver.apiextensions.structural import (
+    ANYTHING,
+    is_structural,
+    schema_of,
+)
 
 OBJECT_META = "io.k8s.apimachinery.pkg.apis.meta.v1.ObjectMeta"
 LIST_META = "io.k8s.apimachinery.pkg.apis.meta.v1.ListMeta"
@@ -102,7 +107,10 @@ def components_of(definition: Object, version: Object) -> dict[str, Object]:
     group, names, name = spec["group"], spec["names"], version["name"]
     kind, list_kind = names["kind"], names["listKind"]
     one = component_name(group, name, kind)
-    schema = with_type_meta(version["schema"]["openAPIV3Schema"], kind)
+    published = schema_of(version)
+    if spec.get("preserveUnknownFields") or not is_structural(published):
+        published = ANYTHING
+    schema = with_type_meta(published, kind)
     schema["x-kubernetes-group-version-kind"] = [
         {"group": group, "kind": kind, "version": name}
     ]

@@ -33,11 +33,11 @@ from lifecycle.apiserver.apiextensions.schema_validation import validate_value
 from lifecycle.apiserver.apiextensions.structural import (
     EMBEDDED,
     PRESERVE,
+    TYPES,
     cannot_be_structural,
 )
 from lifecycle.apiserver.cel.environment import CompileError
 
-TYPES = ("array", "boolean", "integer", "number", "object", "string")
 LIST_TYPE, MAP_KEYS, MAP_TYPE, RULES = (
     "x-kubernetes-list-type",
     "x-kubernetes-list-map-keys",
@@ -58,11 +58,12 @@ _UNSUPPORTED = (("id", "id"), ("additionalItems", "additionalItems"),
 
 @dataclass(frozen=True, slots=True)
 class _Where:
-    """What holds at a place: why defaults are forbidden, within which list or map
-    `oldSelf` has no counterpart.
+    """What holds at a place: why defaults are forbidden, whether types need not be
+    known, within which list or map `oldSelf` has no counterpart.
     """
 
     no_defaults: str | None = None
+    any_type: bool = False
     uncorrelatable: str = ""
     is_root: bool = False
     in_meta: bool = False
@@ -70,12 +71,15 @@ class _Where:
 
 
 def validate_schema(
-    schema: Object, path: str
+    schema: Object, path: str, *, defaults: bool = True, property_types: bool = True
 ) -> tuple[list[FieldError], list[FieldError]]:
-    """What is wrong with a schema as such, and what is wrong with its rules."""
+    """What is wrong with a schema as such, and what is wrong with its rules.
+    `defaults`: it may have some; `property_types`: its types have to be known.
+    """
     errors: list[FieldError] = []
     rule_errors: list[FieldError] = []
-    _node(schema, path, _Where(is_root=True), errors, rule_errors)
+    where = _Where(None if defaults else "", not property_types, is_root=True)
+    _node(schema, path, where, errors, rule_errors)
     return errors, rule_errors
 
 
@@ -152,7 +156,7 @@ def _standard(
     schema: Object, path: str, where: _Where, errors: list[FieldError]
 ) -> None:
     type_ = schema.get("type", "")
-    if type_ and type_ not in TYPES:
+    if type_ and type_ not in TYPES and not where.any_type:
         errors.append(not_supported(f"{path}.type", type_, TYPES, plain=True))
     if schema.get("default") is not None and where.no_defaults is not None:
         detail = (

@@ -42,6 +42,11 @@ from lifecycle.apiserver.apiextensions.schema_validation import (
     NO_PATH,
     validate_value,
 )
+from lifecycle.apiserver.apiextensions.structural import (
+    ANYTHING,
+    is_structural,
+    schema_of,
+)
 from lifecycle.apiserver.managedfields.typed import Type, type_of
 from lifecycle.apiserver.registry.printers.custom import custom_printer, json_path
 from lifecycle.apiserver.registry.rest.field_labels import (
@@ -90,7 +95,7 @@ class CustomResourceRules:
         self.kind: str = spec["names"]["kind"]
         self.api_version = f"{spec['group']}/{version['name']}"
         self.namespaced = spec["scope"] == "Namespaced"
-        self.schema: Object = version["schema"]["openAPIV3Schema"]
+        self.schema = schema_of(version)
         self.preserves = bool(spec.get("preserveUnknownFields"))
         subresources = version.get("subresources") or {}
         self.has_status = subresources.get("status") is not None
@@ -137,7 +142,9 @@ class CustomResourceRules:
         )
 
     def _compiled_type(self) -> Type:
-        document = with_type_meta(self.schema, self.kind)
+        # what has no structure says nothing about who owns what
+        known = self.schema if is_structural(self.schema) else ANYTHING
+        document = with_type_meta(known, self.kind)
         return type_of(
             compile_schema(
                 document,

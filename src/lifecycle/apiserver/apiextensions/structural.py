@@ -22,6 +22,7 @@ ROOT, ITEM, FIELD = (
     "for specified object fields",
 )
 _INT_OR_STRING = [{"type": "integer"}, {"type": "string"}]
+TYPES = ("array", "boolean", "integer", "number", "object", "string")
 PRESERVE, EMBEDDED, INT_OR_STRING = (
     "x-kubernetes-preserve-unknown-fields",
     "x-kubernetes-embedded-resource",
@@ -46,6 +47,23 @@ def validate_structural(schema: Object, path: str) -> list[FieldError]:
     """Everything about a schema that is not structural, sorted as upstream sorts it."""
     errors = _invariants(schema, ROOT, path) + _completeness(schema, schema, path, path)
     return sorted(errors, key=str)
+
+
+ANYTHING: Object = {"type": "object", PRESERVE: True}
+"""The schema of a version that has none."""
+
+
+def schema_of(version: Object) -> Object:
+    """The schema of a definition's version. Definitions that came in as `v1beta1` may
+    do without.
+    """
+    schema = (version.get("schema") or {}).get("openAPIV3Schema")
+    return ANYTHING if schema is None else schema
+
+
+def is_structural(schema: Object) -> bool:
+    """Whether every field that a schema speaks of is declared."""
+    return not cannot_be_structural(schema) and not validate_structural(schema, "")
 
 
 _UNKNOWN_TO_STRUCTURAL = (

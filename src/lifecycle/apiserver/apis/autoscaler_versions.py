@@ -72,21 +72,15 @@ def to_v1(autoscaler: Object) -> Object:
     if measured is not None:
         reported["currentCPUUtilizationPercentage"] = measured
     annotations = _without_round_trip(autoscaler["metadata"].get("annotations"))
-    others = [
-        _old_metric(metric) for metric in metrics if not _is_cpu(metric, "target")
-    ]
+    others = [old_metric(metric) for metric in metrics if not _is_cpu(metric, "target")]
     if others:
         annotations[METRICS] = _json(others)
     if current:
         annotations[CURRENT_METRICS] = _json(
-            [_old_metric_status(one) for one in current]
+            [old_metric_status(one) for one in current]
         )
     if spec.get("behavior") is not None:
-        annotations[BEHAVIOR] = _json(
-            internal_value(
-                "autoscaling/v2.HorizontalPodAutoscalerBehavior", spec["behavior"]
-            )
-        )
+        annotations[BEHAVIOR] = written_behavior(spec["behavior"])
     if status.get("conditions"):
         annotations[CONDITIONS] = _json(
             [
@@ -118,15 +112,15 @@ def to_v2(autoscaler: Object) -> Object:
     if utilization is not None:
         metrics = [_cpu_metric(utilization)]
     metrics = [
-        _new_metric(one)
+        new_metric(one)
         for one in _parsed(annotations, METRICS, "autoscaling/v1.MetricSpec")
     ] + metrics
     spec["metrics"] = metrics or [_cpu_metric(DEFAULT_CPU_UTILIZATION)]
-    behavior = _parsed_behavior(annotations.get(BEHAVIOR))
+    behavior = parsed_behavior(annotations.get(BEHAVIOR))
     if behavior:
         spec["behavior"] = behavior
     current = [
-        _new_metric_status(one)
+        new_metric_status(one)
         for one in _parsed(annotations, CURRENT_METRICS, "autoscaling/v1.MetricStatus")
     ]
     if current:
@@ -211,7 +205,15 @@ def _parsed(annotations: Object, name: str, struct: str) -> list[Object]:
         return []
 
 
-def _parsed_behavior(text: str | None) -> Object | None:
+def written_behavior(behavior: Object) -> str:
+    """`spec.behavior` as the annotation of a version that has no field for it."""
+    internal = internal_value(
+        "autoscaling/v2.HorizontalPodAutoscalerBehavior", behavior
+    )
+    return _json(internal)
+
+
+def parsed_behavior(text: str | None) -> Object | None:
     """The behaviour is kept under the field names of the internal type; Go reads names
     in any case.
     """
@@ -279,7 +281,8 @@ def _old_source(source: Object, kind: str, values: Object, prefix: str) -> Objec
     return _without_nil(flat)
 
 
-def _old_metric(metric: Object) -> Object:
+def old_metric(metric: Object) -> Object:
+    """A v2 metric in the flat form of v1's annotations, and of `v2beta1`."""
     old: Object = {"type": metric.get("type", "")}
     for kind in _SOURCES:
         if metric.get(kind) is not None:
@@ -289,7 +292,8 @@ def _old_metric(metric: Object) -> Object:
     return normal_form("autoscaling/v1.MetricSpec", old)
 
 
-def _old_metric_status(status: Object) -> Object:
+def old_metric_status(status: Object) -> Object:
+    """The same of what was measured."""
     old: Object = {"type": status.get("type", "")}
     for kind in _SOURCES:
         if status.get(kind) is not None:
@@ -326,7 +330,8 @@ def _new_source(flat: Object, kind: str, prefix: str) -> tuple[Object, Object]:
     return source, values
 
 
-def _new_metric(metric: Object) -> Object:
+def new_metric(metric: Object) -> Object:
+    """A flat metric as v2 says it."""
     new: Object = {"type": metric.get("type", "")}
     for kind in _SOURCES:
         if metric.get(kind) is None:
@@ -346,7 +351,8 @@ def _new_metric(metric: Object) -> Object:
     return normal_form("autoscaling/v2.MetricSpec", new)
 
 
-def _new_metric_status(status: Object) -> Object:
+def new_metric_status(status: Object) -> Object:
+    """The same of what was measured."""
     new: Object = {"type": status.get("type", "")}
     for kind in _SOURCES:
         if status.get(kind) is not None:

@@ -2,7 +2,10 @@
 and today's theirs.
 
 Most betas went to v1 as they were. Some were given other names on the way: those are
-written out below. What is not here cannot be served in an old version.
+written out below, and the two that changed most in modules of their own. What was
+filled in or let through in an old version, and is not today, is a matter of each
+kind's strategy (`Strategy.earlier`). What is not here cannot be served in an old
+version.
 
 Upstream: `pkg/apis/{networking,extensions}/v1beta1/conversion.go`,
 `discovery/v1beta1/conversion.go`, `authorization/v1beta1` and `flowcontrol/v1beta1`,
@@ -14,7 +17,18 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 
+from lifecycle.api.field_errors import FieldError
 from lifecycle.api.wire import Object
+from lifecycle.apiserver.emulation.autoscalers import (
+    autoscaler_to_old,
+    autoscaler_to_served,
+)
+from lifecycle.apiserver.emulation.definitions import (
+    definition_to_old,
+    definition_to_served,
+    validate_definition_v1beta1,
+)
+from lifecycle.apiserver.registry.rest.strategy import no_errors
 
 Convert = Callable[[Object], Object]
 """An object of one version, its kind and version left as they are, in the form of
@@ -33,12 +47,14 @@ def same(obj: Object) -> Object:
 @dataclass(frozen=True)
 class Conversion:
     """`served` is today's group and version. `to_served` and `to_old` change the form;
-    patches of what has another form have to be made here.
+    patches of what has another form have to be made here. `validate` says what is wrong
+    with the old form and cannot be seen in today's.
     """
 
     served: str
     to_served: Convert = same
     to_old: Convert = same
+    validate: Callable[[Object], list[FieldError]] = no_errors
 
     @property
     def same_form(self) -> bool:
@@ -170,10 +186,13 @@ def _same_forms() -> dict[tuple[str, str], Conversion]:
     rbac, storage = "rbac.authorization.k8s.io", "storage.k8s.io"
     authorization = "authorization.k8s.io"
     by_group = {
+        "admissionregistration.k8s.io": "mutatingwebhookconfigurations"
+        " validatingwebhookconfigurations",
         "apiregistration.k8s.io": "apiservices",
         "authentication.k8s.io": "tokenreviews",
         authorization: "selfsubjectaccessreviews selfsubjectrulesreviews",
         "batch": "cronjobs",
+        "certificates.k8s.io": "certificatesigningrequests",
         "coordination.k8s.io": "leases",
         "events.k8s.io": "events",
         "flowcontrol.apiserver.k8s.io": "flowschemas",
@@ -202,6 +221,15 @@ _LEVEL = renaming(
 _FLOW_CONTROL = "flowcontrol.apiserver.k8s.io/v1beta1"
 CONVERSIONS: Mapping[tuple[str, str], Conversion] = {
     **_same_forms(),
+    ("apiextensions.k8s.io/v1beta1", "customresourcedefinitions"): Conversion(
+        "apiextensions.k8s.io/v1",
+        definition_to_served,
+        definition_to_old,
+        validate_definition_v1beta1,
+    ),
+    ("autoscaling/v2beta1", "horizontalpodautoscalers"): Conversion(
+        "autoscaling/v2", autoscaler_to_served, autoscaler_to_old
+    ),
     ("autoscaling/v2beta2", "horizontalpodautoscalers"): Conversion("autoscaling/v2"),
     ("extensions/v1beta1", "ingresses"): _INGRESS,
     ("networking.k8s.io/v1beta1", "ingresses"): _INGRESS,

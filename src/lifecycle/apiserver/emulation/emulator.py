@@ -6,7 +6,7 @@ served; requests in a version that is translated are (`translated.py`); what the
 one did not have is not there. Custom resources and added servers pass.
 
 Left out: fields and behaviour. Objects have today's fields, `/openapi/v2` describes
-them, and admission decides as today.
+them; admission decides as today, and asks webhooks about today's versions.
 """
 
 from __future__ import annotations

@@ -12,14 +12,17 @@ from __future__ import annotations
 
 from collections.abc import AsyncIterator
 from dataclasses import replace
+from typing import Any
 
 from lifecycle.api import fast_json, status
+from lifecycle.api.patch.json_patch import apply_json_patch
 from lifecycle.api.patch.merge_patch import apply_merge_patch
 from lifecycle.api.status import StatusError
 from lifecycle.api.wire import Handler, Object, Request, Response, WatchFrame
 from lifecycle.apiserver.emulation.conversions import Conversion
 from lifecycle.apiserver.endpoints.bodies import parse_body
 from lifecycle.apiserver.endpoints.negotiation import JSON
+from lifecycle.apiserver.endpoints.patch_bodies import parse_patch
 
 MERGE_PATCHES = frozenset(
     {"application/merge-patch+json", "application/strategic-merge-patch+json"}
@@ -82,6 +85,7 @@ class Translated:
             path=request.path.replace(old, new, 1),
             target=request.target.replace(old, new, 1),
             headers=headers,
+            requested_version=self._old,
         )
 
     def _with_body(self, request: Request, obj: Object) -> Request:
@@ -91,9 +95,15 @@ class Translated:
         return replace(request, headers=headers, body=fast_json.dumps(obj))
 
     def _to_served(self, obj: Object) -> Object:
-        """What is of another version is not for us to understand."""
+        """What is of another version is not for us to understand. Raises StatusError
+        422.
+        """
         if obj.get("apiVersion") != self._old:
             return obj
+        if errors := self._conversion.validate(obj):
+            kind, name = obj.get("kind", ""), (obj.get("metadata") or {}).get("name")
+            causes = [error.cause() for error in errors]
+            raise status.invalid(kind, name or "", causes, self._old.partition("/")[0])
         return {
             **self._conversion.to_served(obj),
             "apiVersion": self._conversion.served,
@@ -157,20 +167,20 @@ class Translated:
 
     async def _patch(self, request: Request) -> Response:
         content_type = _content_type(request)
-        if content_type not in MERGE_PATCHES:
+        if content_type not in (*MERGE_PATCHES, JSON_PATCH):
             message = (
                 f"patches of {self._old} in {content_type} are not translated here:"
-                " send a merge patch, or the whole object"
+                " send a merge patch, a JSON patch, or the whole object"
             )
             raise status.failure(415, "UnsupportedMediaType", message)
-        patch = self._sent(request)
+        patch, _ = parse_patch(content_type, request.body)
         for _ in range(ATTEMPTS):
             response = await self._patched_once(request, patch)
             if response.status != 409:
                 break
         return response
 
-    async def _patched_once(self, request: Request, patch: Object) -> Response:
+    async def _patched_once(self, request: Request, patch: Any) -> Response:
         no_body = {k: v for k, v in request.headers.items() if k != "content-type"}
         plain = {**no_body, "accept": JSON}
         read = replace(request, method="GET", headers=plain, query={}, body=b"")
@@ -178,7 +188,8 @@ class Translated:
         current = answer.obj or fast_json.loads(answer.body or b"{}")
         if answer.status != 200:
             return answer
-        patched = apply_merge_patch(current, patch)
+        apply = apply_merge_patch if isinstance(patch, dict) else apply_json_patch
+        patched = apply(current, patch)
         written = replace(
             request,
             method="PUT",

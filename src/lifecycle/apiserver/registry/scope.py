@@ -41,6 +41,10 @@ class RequestScope:
     strategy: Strategy = GENERIC
     empties: Collection[Empty] = ()
     """What the object sent has that the normal form leaves out."""
+    requested_version: str = ""
+    """The older group and version that the client named; empty: the resource's own.
+    Upstream: `GroupVersion` of the context's `RequestInfo`.
+    """
     size: int = 0
     """Bytes of what the request is about: whether it is the worker's. See
     `api.worker`.
@@ -63,7 +67,8 @@ def scope_of(request: Request, resource: Resource, strategy: Strategy) -> Reques
         dry_run="All" in request.query.get("dryRun", ()),
         field_validation=request.param("fieldValidation") or "Warn",
         warnings=request.warnings,
-        strategy=strategy,
+        strategy=strategy.in_version(request.requested_version),
+        requested_version=request.requested_version,
         size=len(request.body) * (YAML if "yaml" in media_type else 1),
     )
 

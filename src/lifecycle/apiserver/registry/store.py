@@ -203,7 +203,7 @@ class ResourceStore:
                 causes = await beside(
                     scope.size,
                     causes_as_sent,
-                    lambda: in_cluster + self.strategy.validate(obj),
+                    lambda: in_cluster + self._rules(scope).validate(obj),
                     scope.empties,
                 )
             if causes:
@@ -239,6 +239,9 @@ class ResourceStore:
         except BaseException:
             self.undo(obj)
             raise
+
+    def _rules(self, scope: RequestScope) -> Strategy:
+        return self.strategy.in_version(scope.requested_version)
 
     def _taken(self, obj: Object, scope: RequestScope) -> StatusError:
         """409 for a name that is taken. Upstream: the end of `Store.Create`,
@@ -377,7 +380,9 @@ class ResourceStore:
             causes = await beside(
                 scope.size,
                 causes_as_sent,
-                lambda: validate_update(self.strategy, new, old, scope.subresource),
+                lambda: validate_update(
+                    self._rules(scope), new, old, scope.subresource
+                ),
                 scope.empties,
             )
         if causes:

@@ -43,6 +43,9 @@ from lifecycle.controllers.statefulset.stateful_set_control import (
     StatefulSetControl,
     set_status,
 )
+from lifecycle.controllers.statefulset.stateful_set_status_updater import (
+    StatefulSetStatusUpdater,
+)
 
 
 class StatefulSetController:
@@ -67,6 +70,7 @@ class StatefulSetController:
         self._control = StatefulSetControl(
             StatefulPodControl(client, self._recorder, self._claims), clock
         )
+        self._status = StatefulSetStatusUpdater(client, self._sets)
         self._queue: RateLimitingQueue[str] = RateLimitingQueue()
         self._written: dict[str, int] = {}
         self._pods = OwnedPods(informers, self._sets, "StatefulSet", self._pod_changed)
@@ -123,11 +127,7 @@ class StatefulSetController:
         if status != {
             name: value for name, value in old.items() if name != "conditions"
         }:
-            updated = await self._client.update(
-                self._resource,
-                {**mutable_copy(set_), "status": status},
-                subresource="status",
-            )
+            updated = await self._status.update(set_, status)
             self._written[key] = int(updated["metadata"]["resourceVersion"])
         await self._truncate_history(set_, revisions, current, update, pods)
         if error is not None:

@@ -19,6 +19,7 @@ from lifecycle.api.host_ports import host_ports, ports_conflict
 from lifecycle.api.node_selector import required_node_affinity
 from lifecycle.api.pod_resources import PodResourcesOptions, pod_requests
 from lifecycle.api.quantity import parse_quantity
+from lifecycle.api.resource_names import is_extended_resource_name
 from lifecycle.api.taints import untolerated
 from lifecycle.api.wire import Object
 from lifecycle.kubelet.cm.resource_config import milli_values
@@ -36,24 +37,70 @@ IN_FORCE = PodResourcesOptions(
 """How pods that are there count, as for the scheduler: while one shrinks, what it still
 has is not free.
 """
+DEVICE_CLASS_PREFIX = "deviceclass.resource.kubernetes.io/"
+"""Before the name of a device class that is asked for as a resource."""
 NATIVE_RESOURCES = ("cpu", "memory", "ephemeral-storage", "pods")
 
 
-def _is_extended(name: str) -> bool:
-    """A resource that Kubernetes does not know: `example.com/gpu`."""
-    domain, slash, _ = name.partition("/")
-    return bool(slash) and not domain.endswith("kubernetes.io")
+def node_allocatable(attributes: PodAdmitAttributes) -> Mapping[str, str]:
+    """What the node has to give, and with it what somebody has announced there. Before
+    it is registered: what this kubelet is going to report. Upstream:
+    `NodeInfo.SetNode`.
+    """
+    reported = (attributes.node.get("status") or {}).get("allocatable")
+    return reported or attributes.allocatable
+
+
+def without_missing_extended_resources(
+    pod: Object, allocatable: Mapping[str, str]
+) -> Object:
+    """The pod without requests for what this node knows nothing of: it may be the
+    cluster's. Nor is counted what a ResourceClaim was made for. Upstream:
+    `removeMissingExtendedResources`.
+    """
+    claimed = (pod.get("status") or {}).get("extendedResourceClaimStatus") or {}
+    backed = {
+        (mapping.get("containerName"), mapping.get("resourceName"))
+        for mapping in claimed.get("requestMappings") or ()
+    }
+
+    def counts(container: Object, name: str) -> bool:
+        if (container["name"], name) in backed and _may_be_claimed(name):
+            return False
+        return name in allocatable or not is_extended_resource_name(name)
+
+    def filtered(container: Object) -> Object:
+        resources = container.get("resources") or {}
+        requests = resources.get("requests") or {}
+        kept = {name: requests[name] for name in requests if counts(container, name)}
+        if len(kept) == len(requests):
+            return container
+        return {**container, "resources": {**resources, "requests": kept}}
+
+    spec = pod["spec"]
+    lists = {
+        key: list(map(filtered, spec[key]))
+        for key in ("containers", "initContainers")
+        if spec.get(key)
+    }
+    return {**pod, "spec": {**spec, **lists}}
+
+
+def _may_be_claimed(name: str) -> bool:
+    """Upstream: `IsDRAExtendedResourceName`."""
+    return is_extended_resource_name(name) or name.startswith(DEVICE_CLASS_PREFIX)
 
 
 def predicate_failures(attributes: PodAdmitAttributes) -> Iterator[tuple[str, str]]:
     """Reason and message of each way in which the pod does not fit, in upstream's
     order.
 
-    CPU counts in thousandths, all else in whole units. Extended resources that this
-    node does not have are not looked at: they may be the cluster's.
+    CPU counts in thousandths, all else in whole units.
     """
-    pod, others, node = attributes.pod, attributes.other_pods, attributes.node
-    spec, allocatable = pod["spec"], attributes.allocatable
+    others, node = attributes.other_pods, attributes.node
+    allocatable = node_allocatable(attributes)
+    pod = without_missing_extended_resources(attributes.pod, allocatable)
+    spec = pod["spec"]
     limit = int(allocatable.get("pods", 110))
     if len(others) + 1 > limit:
         numbers = f"requested: 1, used: {len(others)}, capacity: {limit}"
@@ -71,7 +118,7 @@ def predicate_failures(attributes: PodAdmitAttributes) -> Iterator[tuple[str, st
                 n,
             ),
         ):
-            if not requests[name] or (_is_extended(name) and name not in allocatable):
+            if not requests[name]:
                 continue
             capacity = parse_quantity(str(allocatable.get(name, "0"))).milli()
             if used.get(name, 0) + requests[name] > capacity:

@@ -16,6 +16,7 @@ from collections.abc import Collection, Mapping, Sequence
 from typing import Any
 
 from lifecycle.api.conditions import find_status_condition, last_transition_time
+from lifecycle.api.resource_names import is_extended_resource_name
 from lifecycle.api.version import KUBERNETES_VERSION
 from lifecycle.api.wire import Object
 from lifecycle.cri.apis.image import Image
@@ -146,12 +147,6 @@ def node_conditions(
             }
         )
     return conditions
-
-
-def is_extended_resource_name(name: str) -> bool:
-    """Whether a resource is somebody else's. Upstream: `v1helper`."""
-    native = "/" not in name or "kubernetes.io/" in name
-    return not native and not name.startswith("requests.")
 
 
 def node_resources(

@@ -2,8 +2,6 @@
 
 Upstream: `apiextensions-apiserver/pkg/apis/apiextensions/validation/validation.go`
 (`ValidateCustomResourceDefinition`, `ValidateCustomResourceDefinitionUpdate`), v1.36.
-Left out: letting through in an update what an older version once accepted (such
-definitions cannot be here).
 """
 
 from __future__ import annotations
@@ -24,6 +22,10 @@ from lifecycle.apiserver.apiextensions.internal_form import (
 from lifecycle.apiserver.apiextensions.validation.approval import validate_api_approval
 from lifecycle.apiserver.apiextensions.validation.conversion import validate_conversion
 from lifecycle.apiserver.apiextensions.validation.names import validate_names
+from lifecycle.apiserver.apiextensions.validation.options import (
+    STRICT,
+    ValidationOptions,
+)
 from lifecycle.apiserver.apiextensions.validation.versions import (
     has_status_enabled,
     validate_shared_fields,
@@ -38,7 +40,9 @@ from lifecycle.apiserver.registry.rest.object_meta import (
 IMMUTABLE = "field is immutable"
 
 
-def validate_definition(definition: Object) -> list[FieldError]:
+def validate_definition(
+    definition: Object, options: ValidationOptions = STRICT
+) -> list[FieldError]:
     """Everything wrong with a new definition."""
     spec = definition.get("spec") or {}
     required_name = (
@@ -54,19 +58,25 @@ def validate_definition(definition: Object) -> list[FieldError]:
         )
 
     errors = validate_object_meta(definition.get("metadata") or {}, False, name_rule)
-    errors += _validate_spec(spec)
+    errors += _validate_spec(spec, options)
     errors += _validate_stored_versions(definition)
-    errors += validate_api_approval(definition, None)
-    return errors + _validate_preserve_unknown_fields(spec, None)
+    if options.approval:
+        errors += validate_api_approval(definition, None)
+    if options.pruning:
+        errors += _validate_preserve_unknown_fields(spec, None)
+    return errors
 
 
-def validate_definition_update(new: Object, old: Object) -> list[FieldError]:
+def validate_definition_update(
+    new: Object, old: Object, options: ValidationOptions = STRICT
+) -> list[FieldError]:
     """Everything wrong with a changed definition: group and plural stay, scope and kind
     as soon as it is established.
     """
+    options = options.on_update(old)
     errors = validate_object_meta_update(new["metadata"], old["metadata"])
     spec, before = new.get("spec") or {}, old.get("spec") or {}
-    errors += _validate_spec(spec)
+    errors += _validate_spec(spec, options)
     names, old_names = spec.get("names") or {}, before.get("names") or {}
     fixed: list[tuple[str, Any, Any]] = []
     if is_condition_true(old, "Established"):
@@ -78,8 +88,11 @@ def validate_definition_update(new: Object, old: Object) -> list[FieldError]:
         invalid(field, value, IMMUTABLE) for field, value, was in fixed if value != was
     ]
     errors += _validate_stored_versions(new)
-    errors += validate_api_approval(new, old)
-    return errors + _validate_preserve_unknown_fields(spec, before)
+    if options.approval:
+        errors += validate_api_approval(new, old)
+    if options.pruning:
+        errors += _validate_preserve_unknown_fields(spec, before)
+    return errors
 
 
 def validate_definition_status_update(new: Object, old: Object) -> list[FieldError]:
@@ -89,7 +102,7 @@ def validate_definition_status_update(new: Object, old: Object) -> list[FieldErr
     return validate_object_meta_update(new["metadata"], old["metadata"])
 
 
-def _validate_spec(spec: Object) -> list[FieldError]:
+def _validate_spec(spec: Object, options: ValidationOptions) -> list[FieldError]:
     errors: list[FieldError] = []
     group, scope, names = (
         spec.get("group", ""),
@@ -107,15 +120,15 @@ def _validate_spec(spec: Object) -> list[FieldError]:
     errors += validate_required_enum(
         "spec.scope", scope, ("Cluster", "Namespaced"), plain=True
     )
-    inner = internal_form(spec)
-    errors += validate_versions(inner, kept=bool(spec.get("preserveUnknownFields")))
+    inner, options = internal_form(spec), options.for_spec(spec)
+    errors += validate_versions(inner, options)
     errors += [
         required(f"spec.names.{key}")
         for key in ("plural", "singular", "kind", "listKind")
         if not names.get(key)
     ]
     errors += validate_names(names)
-    errors += validate_shared_fields(inner, "spec", has_status_enabled(inner))
+    errors += validate_shared_fields(inner, "spec", has_status_enabled(inner), options)
     conversion = spec.get("conversion")
     if (
         conversion is not None

@@ -25,6 +25,10 @@ from lifecycle.apiserver.apiextensions.structural import (
     cannot_be_structural,
     validate_structural,
 )
+from lifecycle.apiserver.apiextensions.validation.options import (
+    STRICT,
+    ValidationOptions,
+)
 
 ROOT_FIELDS_WITH_STATUS = (
     "Description", "Type", "Format", "Title", "Maximum", "ExclusiveMaximum", "Minimum",
@@ -36,7 +40,10 @@ ROOT_FIELDS_WITH_STATUS = (
 
 
 def validate_openapi_v3_schema(
-    schema: Object, path: str, has_status: bool
+    schema: Object,
+    path: str,
+    has_status: bool,
+    options: ValidationOptions = STRICT,
 ) -> list[FieldError]:
     """The root's own restrictions, then those of any schema; upstream's order."""
     errors: list[FieldError] = []
@@ -64,7 +71,14 @@ def validate_openapi_v3_schema(
         errors.append(
             forbidden(f"{path}.nullable", "nullable cannot be true at the root")
         )
-    schema_errors, rule_errors = validate_schema(schema, path)
+    schema_errors, rule_errors = validate_schema(
+        schema,
+        path,
+        defaults=options.defaults,
+        property_types=options.property_types,
+    )
+    if not options.structural_schema:
+        return errors + schema_errors
     if cannot_be_structural(schema):
         if not errors + schema_errors + rule_errors:  # else that was said already
             why = "OpenAPIV3Schema 'schema' is not supported"

@@ -7,8 +7,6 @@ v1.36.
 
 from __future__ import annotations
 
-from typing import Any
-
 from lifecycle.api.field_errors import (
     FieldError,
     Named,
@@ -25,24 +23,33 @@ from lifecycle.apiserver.apiextensions.validation.json_paths import (
     validate_scale_subresource,
     validate_selectable_fields,
 )
+from lifecycle.apiserver.apiextensions.validation.options import (
+    ValidationOptions,
+    has_default,
+)
 from lifecycle.apiserver.apiextensions.validation.schema import (
     validate_openapi_v3_schema,
 )
 
 
-def validate_versions(spec: Object, *, kept: bool) -> list[FieldError]:
-    """Unique names, one of them stored. `kept`: unknown fields are preserved."""
+def validate_versions(spec: Object, options: ValidationOptions) -> list[FieldError]:
+    """Unique names, one of them stored."""
     errors: list[FieldError] = []
-    versions = spec.get("versions") or []
+    versions, kept = spec.get("versions") or [], spec.get("preserveUnknownFields")
     if (spec.get("validation") or {}).get("openAPIV3Schema") is None:
         for index, version in enumerate(versions):
-            if (version.get("schema") or {}).get("openAPIV3Schema") is None:
-                errors.append(
-                    required(f"spec.versions[{index}].schema.openAPIV3Schema")
-                )
-    if kept and any(
-        _has_default(holder)
-        for holder in (spec.get("validation"), *(v.get("schema") for v in versions))
+            if (version.get("schema") or {}).get("openAPIV3Schema") is not None:
+                continue
+            here = f"spec.versions[{index}].schema.openAPIV3Schema"
+            if options.openapi_schema:
+                errors.append(required(here))
+            elif not kept and version.get("served"):
+                errors.append(required(here, "because otherwise all fields are pruned"))
+    holders = (spec.get("validation"), *(version.get("schema") for version in versions))
+    if (
+        kept
+        and options.defaults
+        and any(has_default((each or {}).get("openAPIV3Schema")) for each in holders)
     ):
         why = "must be false in order to use defaults in the schema"
         errors.append(invalid("spec.preserveUnknownFields", True, why))
@@ -55,6 +62,7 @@ def validate_versions(spec: Object, *, kept: bool) -> list[FieldError]:
             {**version, "validation": version.get("schema")},
             here,
             has_status_enabled({**spec, "versions": [version]}),
+            options,
         )
     names = [version.get("name", "") for version in versions]
     if len(set(names)) != len(names):
@@ -78,24 +86,6 @@ def validate_versions(spec: Object, *, kept: bool) -> list[FieldError]:
             invalid("spec.version", name, ",".join(messages))
         )  # the first, once more
     return errors
-
-
-def _has_default(holder: Any) -> bool:
-    """Whether a schema fills in anything, wherever."""
-    if isinstance(holder, list):
-        return any(map(_has_default, holder))
-    if not isinstance(holder, dict):
-        return False
-    children = [
-        v
-        for k, v in holder.items()
-        if k not in ("default", "enum", "example", "properties", "definitions")
-    ]
-    children += [
-        *(holder.get("properties") or {}).values(),
-        *(holder.get("definitions") or {}).values(),
-    ]
-    return holder.get("default") is not None or _has_default(children)
 
 
 def has_status_enabled(spec: Object) -> bool:
@@ -133,7 +123,7 @@ def _validate_deprecation_warning(version: Object, here: str) -> list[FieldError
 
 
 def validate_shared_fields(
-    holder: Object, here: str, status_enabled: bool
+    holder: Object, here: str, status_enabled: bool, options: ValidationOptions
 ) -> list[FieldError]:
     """What is said of a version, or of all of them at the top: schema, subresources,
     columns, selectable fields.
@@ -146,7 +136,7 @@ def validate_shared_fields(
     if schema is not None:
         where = "validation" if here == "spec" else "schema"
         errors += validate_openapi_v3_schema(
-            schema, f"{here}.{where}.openAPIV3Schema", status_enabled
+            schema, f"{here}.{where}.openAPIV3Schema", status_enabled, options
         )
     if scale is not None:
         errors += validate_scale_subresource(scale, f"{here}.subresources.scale")

@@ -20,12 +20,12 @@ from lifecycle.api.field_errors import (
 )
 from lifecycle.api.human_duration import age
 from lifecycle.api.quantity import canonical_quantity, parse_quantity
+from lifecycle.api.resource_names import is_native_resource
 from lifecycle.api.validation import content
 from lifecycle.api.wire import Object
 from lifecycle.apiserver.registry.core.data_sources import prepare_data_sources
 from lifecycle.apiserver.registry.core.pod.resources import (
     NOT_POSITIVE,
-    is_native,
     validate_quantity,
 )
 from lifecycle.apiserver.registry.core.volumes_and_claims import (
@@ -211,7 +211,7 @@ def _validate_resource_key(name: str, path: str) -> list[FieldError]:
     errors = [invalid(path, name, why) for why in content.qualified_name(name)]
     if errors:
         return errors
-    if not is_native(name) or name == "storage":
+    if not is_native_resource(name) or name == "storage":
         return []
     return [not_supported(path, name, ("storage",), plain=True)]
 

@@ -8,9 +8,9 @@ Upstream: `pkg/registry/resource/deviceclass/strategy.go`,
 from __future__ import annotations
 
 from lifecycle.api.field_errors import FieldError, invalid
+from lifecycle.api.resource_names import is_extended_resource_name
 from lifecycle.api.validation import content
 from lifecycle.api.wire import Object
-from lifecycle.apiserver.registry.core.pod.resources import is_extended
 from lifecycle.apiserver.registry.printers.printer import NAME_AND_AGE
 from lifecycle.apiserver.registry.resource.claim_validation import CONFIGS
 from lifecycle.apiserver.registry.resource.collections import validate_slice
@@ -56,7 +56,7 @@ def _validate_spec(spec: Object, old: Object | None) -> list[FieldError]:
         "spec.config",
     )
     name = spec.get("extendedResourceName")
-    if name is not None and not is_extended(name):
+    if name is not None and not is_extended_resource_name(name):
         why = "must be a valid extended resource name"
         errors.append(invalid("spec.extendedResourceName", name, why))
     return errors

@@ -234,6 +234,16 @@ class Strategy:
     `ReturnDeletedObject`.
     """
 
+    # -- other versions ----------------------------------------------------------------
+
+    earlier: Mapping[str, Strategy] = field(
+        default_factory=lambda: MappingProxyType({})
+    )
+    """By group and version: the rules of what is sent in a version that is gone, and
+    was translated into this one. Defaults and validation are asked of it. Upstream:
+    validations that know a `requestGV`, v1.20.
+    """
+
     # -- showing -----------------------------------------------------------------------
 
     deprecation: str = ""
@@ -249,6 +259,10 @@ class Strategy:
     """What only this version's form of an object carries, not its bare metadata."""
     items_carry_kind: bool = False
     """Each item of a list says what it is."""
+
+    def in_version(self, requested: str) -> Strategy:
+        """The rules of what was sent in an earlier version, if there are others."""
+        return self.earlier.get(requested, self)
 
     def get_reset_fields(self, subresource: str) -> Fields:
         """What a write this way cannot touch, however much of the object a client

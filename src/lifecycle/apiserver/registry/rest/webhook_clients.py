@@ -43,8 +43,12 @@ def validate_webhook_client(config: Object, path: str) -> list[FieldError]:
     return _service(service, f"{path}.service")
 
 
-def validate_review_versions(versions: list[str], path: str) -> list[FieldError]:
-    """The versions of a review that a webhook reads, one at least of which we write."""
+def validate_review_versions(
+    versions: list[str], path: str, *, recognized: bool = True
+) -> list[FieldError]:
+    """The versions of a review that a webhook reads, one at least of which we write
+    (`recognized`: unless nobody cared when it was stored).
+    """
     errors: list[FieldError] = []
     for index, version in enumerate(versions):
         place = f"{path}[{index}]"
@@ -54,7 +58,7 @@ def validate_review_versions(versions: list[str], path: str) -> list[FieldError]
             errors += [
                 invalid(place, version, why) for why in content.dns1035_label(version)
             ]
-    if not set(versions) & set(REVIEW_VERSIONS):
+    if recognized and not set(versions) & set(REVIEW_VERSIONS):
         why = f"must include at least one of {', '.join(REVIEW_VERSIONS)}"
         errors.append(invalid(path, versions, why))
     return errors

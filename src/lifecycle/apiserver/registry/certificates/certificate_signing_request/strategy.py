@@ -8,9 +8,17 @@ Who asks is written down by the store.
 
 from __future__ import annotations
 
+from dataclasses import replace
+from functools import partial
+
 from lifecycle.api.human_duration import age, human_duration
 from lifecycle.api.wire import Object
+from lifecycle.apiserver.registry.certificates.certificate_signing_request import (
+    v1beta1,
+)
 from lifecycle.apiserver.registry.certificates.certificate_signing_request.validation import (  # noqa: E501
+    V1BETA1,
+    ValidationOptions,
     validate,
     validate_update,
 )
@@ -46,6 +54,37 @@ def prepare_for_approval_update(new: Object, old: Object) -> None:
     conditions = (new.get("status") or {}).get("conditions")
     update.take_over(new, old, "spec")
     new["status"] = {**(old.get("status") or {}), "conditions": conditions or []}
+
+
+def prepare_for_status_update(new: Object, old: Object) -> None:
+    """Of `new` count the status and the metadata; whether it is approved or denied is
+    said elsewhere, and stays as it is.
+    """
+    update.prepare_for_status_update(new, old)
+    for kind in ("Approved", "Denied"):
+        _preserve_conditions(new, old, kind)
+
+
+def _preserve_conditions(new: Object, old: Object, kind: str) -> None:
+    """Conditions of a kind are those of `old`, unless there are more or fewer: that is
+    validation's to refuse. Upstream: `preserveConditionInstances`.
+    """
+    before = [each for each in _conditions(old) if each.get("type") == kind]
+    conditions = _conditions(new)
+    if sum(each.get("type") == kind for each in conditions) != len(before):
+        return
+    kept = iter(before)
+    if before:
+        new["status"] = {
+            **new["status"],
+            "conditions": [
+                next(kept) if each.get("type") == kind else each for each in conditions
+            ],
+        }
+
+
+def _conditions(request: Object) -> list[Object]:
+    return (request.get("status") or {}).get("conditions") or []
 
 
 def _selectable_fields(request: Object) -> dict[str, str]:
@@ -106,17 +145,34 @@ PRINTER = Printer(
     print_certificate_signing_request,
 )
 
-STRATEGY = Strategy(
-    validate=validate,
-    prepare_for_update=prepare_for_update,
-    validate_update=validate_update,
-    reset_fields={**SPEC_FIELDS, **STATUS_FIELDS},
-    subresources={
-        "status": UpdateStrategy(update.prepare_for_status_update, validate_update),
-        "approval": UpdateStrategy(
-            prepare_for_approval_update, validate_update, reset_fields=STATUS_FIELDS
-        ),
+
+def _strategy(options: ValidationOptions) -> Strategy:
+    changed = partial(validate_update, options=options)
+    return Strategy(
+        validate=partial(validate, options=options),
+        prepare_for_update=prepare_for_update,
+        validate_update=changed,
+        reset_fields={**SPEC_FIELDS, **STATUS_FIELDS},
+        subresources={
+            "status": UpdateStrategy(
+                prepare_for_status_update, partial(changed, certificate=True)
+            ),
+            "approval": UpdateStrategy(
+                prepare_for_approval_update,
+                partial(changed, approval=True),
+                reset_fields=STATUS_FIELDS,
+            ),
+        },
+        field_labels=FIELD_LABELS,
+        printer=PRINTER,
+    )
+
+
+STRATEGY = replace(
+    _strategy(ValidationOptions()),
+    earlier={
+        "certificates.k8s.io/v1beta1": replace(
+            _strategy(V1BETA1), set_defaults=v1beta1.set_defaults
+        )
     },
-    field_labels=FIELD_LABELS,
-    printer=PRINTER,
 )

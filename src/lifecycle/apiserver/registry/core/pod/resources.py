@@ -21,6 +21,10 @@ from lifecycle.api.field_errors import (
     required,
 )
 from lifecycle.api.quantity import parse_quantity
+from lifecycle.api.resource_names import (
+    is_extended_resource_name,
+    is_native_resource,
+)
 from lifecycle.api.validation import content
 from lifecycle.api.wire import Object
 from lifecycle.apiserver.registry.rest.numbers import NOT_NEGATIVE
@@ -50,11 +54,6 @@ _POD_LEVEL = ("cpu", "memory", HUGE_PAGES)
 Amounts = Object
 
 
-def is_native(name: str) -> bool:
-    """Without a domain, or in `kubernetes.io`."""
-    return "/" not in name or "kubernetes.io/" in name
-
-
 def is_huge_page(name: str) -> bool:
     """`hugepages-2Mi` and the like."""
     return name.startswith(HUGE_PAGES)
@@ -62,14 +61,7 @@ def is_huge_page(name: str) -> bool:
 
 def is_overcommit_allowed(name: str) -> bool:
     """May requests be lower than limits?"""
-    return is_native(name) and not is_huge_page(name)
-
-
-def is_extended(name: str) -> bool:
-    """A device plugin's resource."""
-    if is_native(name) or name.startswith("requests."):
-        return False
-    return not content.qualified_name(f"requests.{name}")
+    return is_native_resource(name) and not is_huge_page(name)
 
 
 def _is_quota_huge_page(name: str) -> bool:
@@ -106,7 +98,7 @@ def validate_container_resource_name(name: str, path: str) -> list[FieldError]:
             errors.append(
                 invalid(path, Named(name), "must be a standard resource for containers")
             )
-    elif not is_native(name) and not is_extended(name):
+    elif not is_native_resource(name) and not is_extended_resource_name(name):
         errors.append(
             invalid(path, Named(name), "doesn't follow extended resource name standard")
         )
@@ -162,7 +154,9 @@ def _quantity_errors(name: str, amount: str, path: str) -> list[FieldError]:
     value = parse_quantity(amount)
     if value < parse_quantity("0"):
         errors.append(invalid(path, amount, NOT_NEGATIVE))
-    if (name in _OBJECT_COUNTS or is_extended(name)) and value.milli() % 1000:
+    if (
+        name in _OBJECT_COUNTS or is_extended_resource_name(name)
+    ) and value.milli() % 1000:
         errors.append(invalid(path, amount, "must be an integer"))
     return errors
 
