@@ -104,3 +104,9 @@ def stopwatch() -> Callable[[], float]:
     """Seconds since this call."""
     started = time.perf_counter()
     return lambda: time.perf_counter() - started
+
+
+def processor_stopwatch() -> Callable[[], float]:
+    """Seconds that this process has computed since this call, whoever else kept the machine busy."""
+    started = time.process_time()
+    return lambda: time.process_time() - started

@@ -44,6 +44,38 @@ async def started(store: MemoryStore) -> Cacher:
     return made
 
 
+def test_the_pods_of_a_node_are_looked_up_not_looked_for() -> None:
+    async def main() -> None:
+        store = MemoryStore()
+        keys = {}
+        for number in range(40):
+            obj = pod("b" if number % 2 else "a", f"p{number:02}", f"n{number % 20}")
+            keys[number] = registry_key(PODS, obj["metadata"]["namespace"], obj["metadata"]["name"])
+            await store.put(keys[number], encode_value(obj))
+        cacher = await started(store)
+        criteria = Criteria(node_name="n3")
+
+        def names(criteria: Criteria) -> list[str]:
+            return [cached.obj["metadata"]["name"] for cached in cacher.candidates(criteria)]
+
+        assert names(criteria) == ["p03", "p23"]
+        assert len(cacher.candidates(criteria, indexed=False)) == 40
+        watcher = cacher.watch(criteria, None, initial=True, bookmarks=False)
+        assert [frame.object["metadata"]["name"] for frame in watcher.take()] == ["p03", "p23"]
+        await store.delete(keys[3])
+        late = registry_key(PODS, "a", "a-late-one")
+        await store.put(late, encode_value(pod("a", "a-late-one")))
+        cacher.catch_up()
+        assert names(criteria) == ["p23"]
+        await store.put(late, encode_value(pod("a", "a-late-one", "n3")))
+        cacher.catch_up()
+        assert names(criteria) == ["a-late-one", "p23"]  # in key order: by namespace, then by name
+        assert names(Criteria(node_name="nowhere")) == []
+        await cacher.stop()
+
+    run_virtual(main())
+
+
 class Unreadable(MemoryStore):
     """A store whose pods cannot be read."""
 

@@ -13,6 +13,7 @@ from lifecycle.api.clock import run_virtual
 from lifecycle.api.wire import Object, Request, RequestInfo, Response, UserInfo
 from lifecycle.apiserver.authn.union import Authenticator, UnionRequestAuthenticator
 from lifecycle.apiserver.authz.always import AlwaysAllow
+from lifecycle.apiserver.filters import priority_and_fairness
 from lifecycle.apiserver.filters.priority_and_fairness import FlowController, with_priority_and_fairness
 from lifecycle.apiserver.filters.priority_level import PriorityLevel
 from lifecycle.apiserver.filters.queue_set import Work
@@ -64,6 +65,49 @@ def controller(seats: int = 10, **levels: Object) -> FlowController:
     flow = FlowController(StaticReader(objects), seats)
     flow.classify(UserInfo("x"), RequestInfo(False, "/", "get"))
     return flow
+
+
+def group_schema(name: str, level: str, group: str, precedence: int) -> Object:
+    schema = a_schema(name, level, "", precedence)
+    schema["spec"]["rules"][0]["subjects"] = [{"kind": "Group", "group": {"name": group}}]
+    return schema
+
+
+def test_five_thousand_nodes_are_judged_once_and_each_has_a_flow_of_its_own(monkeypatch: pytest.MonkeyPatch) -> None:
+    judged: list[str] = []
+    original = priority_and_fairness.matches_flow_schema
+
+    def counting(schema: Object, user: UserInfo, info: RequestInfo) -> bool:
+        judged.append(user.name)
+        return original(schema, user, info)
+
+    monkeypatch.setattr(priority_and_fairness, "matches_flow_schema", counting)
+    schema = group_schema("system-nodes", "system", "system:nodes", 500)
+    flow = FlowController(StaticReader([a_level("system", 30), schema]), 10)
+    info = RequestInfo(True, "/api/v1/nodes", "get", resource="nodes")
+    for number in range(5_000):
+        found = flow.classify(UserInfo(f"system:node:n{number}", ("system:nodes",)), info)
+        assert found is not None
+        assert found.flow == ("system-nodes", f"system:node:n{number}")
+    assert judged == ["system:node:n0"]
+
+
+def test_a_user_whom_a_schema_names_is_judged_by_name_and_so_is_a_service_account() -> None:
+    account = a_schema("account", "system", "", 50)
+    subject = {"kind": "ServiceAccount", "serviceAccount": {"namespace": "kube-system", "name": "dns"}}
+    account["spec"]["rules"][0]["subjects"] = [subject]
+    everybody = group_schema("everybody", "system", "*", 900)
+    objects = [a_level("system", 30), account, everybody, a_schema("jane", "system", "jane", 60)]
+    flow = FlowController(StaticReader(objects), 10)
+    info = RequestInfo(True, "/api/v1/nodes", "get", resource="nodes")
+
+    def schema_of(name: str) -> str:
+        found = flow.classify(UserInfo(name, ("system:authenticated",)), info)
+        return found.schema if found is not None else ""
+
+    names = ("joe", "jane", "system:serviceaccount:kube-system:other", "system:serviceaccount:kube-system:dns")
+    for _ in range(2):
+        assert [schema_of(name) for name in names] == ["everybody", "jane", "everybody", "account"]
 
 
 @given(

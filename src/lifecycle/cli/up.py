@@ -106,6 +106,7 @@ async def _serve(config: ClusterConfig, kubeconfig: Path, context: str) -> int:
     from lifecycle.cluster.cluster import Cluster
 
     waiting = first_signal()
+    favour_throughput()  # thousands of nodes are objects that stay, too
     cluster = Cluster(config)
     written: list[Path] = []
 

@@ -4,11 +4,13 @@ from __future__ import annotations
 
 import random
 import time
+import tracemalloc
 
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from lifecycle.api.wire import Object
+from lifecycle.scheduler.batch.equivalence import Equivalence
 from lifecycle.scheduler.batch.opportunistic_batch import OpportunisticBatch
 from lifecycle.scheduler.config import Profile
 from lifecycle.scheduler.framework.cycle_state import CycleState
@@ -132,6 +134,33 @@ def test_they_agree_while_nodes_and_pods_come_and_go_in_a_big_cluster() -> None:
         if number % 25 == 20:
             for model in (short, plain):
                 model.cache.remove_node(nodes[number])
+
+
+def an_equivalence_with_a_refused_first_node(nodes: int) -> Equivalence:
+    taint: Object = {"key": "control-plane", "effect": "NoSchedule"}
+    model = Model([make_node("control-plane", taints=(taint,)), make_node("n1")], batch=True)
+    model.place(make_pod("first"))
+    equivalence = Equivalence(model.framework, PodInfo(make_pod("second")), model.snapshot)
+    refused, accepted = equivalence.keys
+    equivalence.keys = [refused, *[accepted] * (nodes - 1)]
+    return equivalence
+
+
+def test_a_window_goes_round_and_leaves_out_who_is_refused() -> None:
+    equivalence = an_equivalence_with_a_refused_first_node(401)
+    assert equivalence.window(0, 100) == (list(range(1, 101)), 101)
+    assert equivalence.window(390, 20) == ([*range(390, 401), *range(1, 10)], 21)
+
+
+def test_a_window_takes_as_much_memory_among_many_nodes_as_among_few() -> None:
+    peaks = []
+    for nodes in (500, 50_000):
+        equivalence = an_equivalence_with_a_refused_first_node(nodes)
+        tracemalloc.start()
+        equivalence.window(0, 100)
+        peaks.append(tracemalloc.get_traced_memory()[1])
+        tracemalloc.stop()
+    assert peaks[1] < peaks[0] + 10_000  # a place in a list is 8 bytes
 
 
 def test_a_plain_pod_costs_less_than_a_millisecond_on_a_thousand_nodes() -> None:

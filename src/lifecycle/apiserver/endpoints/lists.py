@@ -354,7 +354,7 @@ def criteria_of(request: Request, scope: RequestScope) -> Criteria:
             elif (
                 pinned
                 and requirement.field == "spec.nodeName"
-                and scope.resource.plural == "pods"
+                and (scope.resource.group, scope.resource.plural) == ("", "pods")
                 and not criteria.node_name
             ):
                 criteria.node_name = requirement.value

@@ -45,6 +45,19 @@ def matches_flow_schema(schema: Object, user: UserInfo, info: RequestInfo) -> bo
     return False
 
 
+def named_users(schemas: Iterable[Object]) -> frozenset[str]:
+    """Users whom a rule names by their name. For anybody else but service accounts, the
+    groups alone decide which schemas match.
+    """
+    return frozenset(
+        subject["user"]["name"]
+        for schema in schemas
+        for rule in schema["spec"].get("rules") or ()
+        for subject in rule.get("subjects") or ()
+        if subject.get("kind") == "User"
+    )
+
+
 def flow_distinguisher(schema: Object, user: UserInfo, info: RequestInfo) -> str:
     """What tells the schema's flows apart."""
     method = (schema["spec"].get("distinguisherMethod") or {}).get("type")

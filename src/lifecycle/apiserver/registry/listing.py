@@ -88,16 +88,16 @@ async def list_page(
         cacher.unreadable.check_list(_prefix(cacher, criteria))
     cacher.consistent_reads += not options.resource_version and not options.token
     start, revision = _validate(cacher, store, criteria, options)
+    limit = (
+        0 if options.resource_version == "0" else options.limit
+    )  # who asks for "0" gets what the cache holds, in one piece
     if revision and revision != store.revision:
         candidates = await _past(cacher, store, criteria, revision, start)
     else:
         revision = store.revision
-        candidates = cacher.candidates(criteria)
+        candidates = cacher.candidates(criteria, indexed=not limit)
     if start:
         candidates = [row for row in candidates if row.key >= start]
-    limit = (
-        0 if options.resource_version == "0" else options.limit
-    )  # who asks for "0" gets what the cache holds, in one piece
     if criteria.everything:
         rows = candidates[:limit] if limit else candidates
     else:

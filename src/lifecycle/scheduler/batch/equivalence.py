@@ -11,6 +11,7 @@ node of the best class.
 from __future__ import annotations
 
 from collections.abc import Hashable, Sequence
+from itertools import chain
 from typing import Any
 
 from lifecycle.scheduler.backend.cache.snapshot import Snapshot
@@ -111,7 +112,8 @@ class Equivalence:
             return [*range(start, total), *range(end - total)], looked_at
         feasible: list[int] = []
         looked_at = 0
-        for position in (*range(start, total), *range(start)):
+        # one by one: most of the nodes are never looked at, and there may be thousands
+        for position in chain(range(start, total), range(start)):
             looked_at += 1
             if keys[position] != INFEASIBLE:
                 feasible.append(position)

@@ -68,6 +68,7 @@ class Cacher:
         self.prefix = resource_prefix(resource)
         self.fields_of = fields_of
         self._from_storage = from_storage
+        self._has_nodes = (resource.group, resource.plural) == ("", "pods")
         self.revision = 0
         self._store = store
         self._objects: dict[str, Cached] = {}
@@ -79,6 +80,7 @@ class Cacher:
             str, list[str]
         ] = {}  # sorted, by namespace; all of them under ""
         self._rows: dict[str, list[Cached]] = {}
+        self._on_node: dict[str, dict[str, Cached]] = {}  # pods, by node and key
         self._pump_task: asyncio.Task[None] | None = None
         self._watch: Watch | None = (
             None  # until everything has been read, which may fail
@@ -116,6 +118,7 @@ class Cacher:
             self._objects,
             self._keys,
             self._rows,
+            self._on_node,
             self._window,
             self._written,
         ):
@@ -265,17 +268,33 @@ class Cacher:
         if cached.key not in self._objects:
             for drawer in {namespace, ""}:
                 insort(self._keys.setdefault(drawer, []), cached.key)
+        self._index_by_node(self._objects.get(cached.key), cached)
         self._objects[cached.key] = cached
         self._forget_rows(namespace)
 
     def _remove(self, cached: Cached) -> None:
         self.version += 1
         namespace = cached.obj["metadata"].get("namespace", "")
+        self._index_by_node(cached, None)
         del self._objects[cached.key]
         for drawer in {namespace, ""}:
             keys = self._keys[drawer]
             del keys[bisect_left(keys, cached.key)]
         self._forget_rows(namespace)
+
+    def _index_by_node(self, previous: Cached | None, current: Cached | None) -> None:
+        """Upstream: `pkg/registry/core/pod/strategy.go` (`NodeNameIndexFunc`)."""
+        if not self._has_nodes:
+            return
+        if previous is not None:
+            node = _node_of(previous.obj)
+            on_node = self._on_node[node]
+            del on_node[previous.key]
+            if not on_node:
+                del self._on_node[node]
+        if current is not None:
+            node = _node_of(current.obj)
+            self._on_node.setdefault(node, {})[current.key] = current
 
     def _forget_rows(self, namespace: str) -> None:
         self._rows.pop(namespace, None)
@@ -297,8 +316,8 @@ class Cacher:
             ("name", metadata["name"]),
             ("namespace", metadata.get("namespace", "")),
         }
-        if self.resource.plural == "pods":
-            drawers |= {("node", obj["spec"].get("nodeName", "")) for obj in both}
+        if self._has_nodes:
+            drawers |= {("node", _node_of(obj)) for obj in both}
         for drawer in drawers:
             for watcher in watchers.get(drawer, ()):
                 watcher.feed(change, frames)
@@ -323,10 +342,15 @@ class Cacher:
             ]
         return rows
 
-    def candidates(self, criteria: Criteria) -> list[Cached]:
-        """The objects that may match: all, those of the namespace, or the single one
-        that is named.
+    def candidates(self, criteria: Criteria, *, indexed: bool = True) -> list[Cached]:
+        """The objects that may match, in key order: all, those of the namespace, the
+        single one that is named, or the pods of the node that is.
+
+        `indexed`: whether the node counts. A page that ends at a limit is cut from all.
         """
+        if criteria.node_name and indexed:
+            on_node = self._on_node.get(criteria.node_name, {})
+            return [on_node[key] for key in sorted(on_node)]
         if not criteria.name or (self.resource.namespaced and not criteria.namespace):
             return self.ordered(criteria.namespace)
         key = (
@@ -396,3 +420,8 @@ class Cacher:
             self._watchers[drawer] = left
         else:
             self._watchers.pop(drawer, None)
+
+
+def _node_of(pod: Object) -> str:
+    """Where it is bound; empty if nowhere, or if somebody stored half a pod."""
+    return (pod.get("spec") or {}).get("nodeName") or ""
