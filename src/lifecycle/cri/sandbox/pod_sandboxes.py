@@ -54,14 +54,8 @@ class PodSandboxes(Containers):
         sandbox.save()
         self._sandboxes[sandbox_id] = sandbox
         try:
-            mappings = id_mappings(config.namespace_options)
-            userns = self._userns(sandbox_id) if mappings else ""
-            netns = self._netns(sandbox_id) if sandbox.networked else ""
-            if mappings is not None:
-                await make_user_namespace(userns, netns, mappings)
-            elif netns:
-                make_network_namespace(netns)
-            if netns:
+            userns = await self._make_namespaces(sandbox)
+            if sandbox.networked:
                 await self._connect(sandbox)
             self._write_files(sandbox)
             spec = sandbox_spec(
@@ -89,6 +83,17 @@ class PodSandboxes(Containers):
         self._emit(ContainerEventType.CREATED, sandbox_id, sandbox_id)
         self._emit(ContainerEventType.STARTED, sandbox_id, sandbox_id)
         return sandbox_id
+
+    async def _make_namespaces(self, sandbox: Sandbox) -> str:
+        """The network's, and the users' if the pod has its own; where the latter is."""
+        mappings = id_mappings(sandbox.config.namespace_options)
+        netns = self._netns(sandbox.id) if sandbox.networked else ""
+        if mappings is None:
+            if netns:
+                make_network_namespace(netns)
+            return ""
+        await make_user_namespace(self._userns(sandbox.id), netns, mappings)
+        return self._userns(sandbox.id)
 
     async def _connect(self, sandbox: Sandbox) -> None:
         try:
