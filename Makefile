@@ -14,7 +14,7 @@ TRIES  ?=
 
 IN_A_TAB := tests/tab/test_rooms.py tests/tab/test_pages.py
 
-.PHONY: help book test serve lint labs timeline tables cluster live bench mutants fuzz fuzz-http chaos conformance tab clients slides pdf epub linkcheck ja catalogues behind clean
+.PHONY: help book test serve lint labs timeline tables cluster live bench mutants fuzz fuzz-http chaos churn conformance tab clients slides pdf epub linkcheck ja catalogues behind clean
 
 help: ## list the targets
 	@grep -hE '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed 's/:.*## /\t/' | expand -t 14
@@ -75,6 +75,9 @@ fuzz-http: $(READY) ## odd requests to our API server on a socket; what it answe
 chaos: $(READY) ## a whole cluster on virtual time with faults drawn from seeds; what fails is shrunk: N=1000 SEED=1 SECONDS=3600 KEEP="a0 f1"; then the storage under faults, is it linearizable? HISTORIES=600 seconds
 	$(BIN)/python -m tests.chaos --n $(or $(N),1000) --seed $(or $(SEED),1) --seconds $(or $(SECONDS),3600) $(if $(KEEP),--keep $(KEEP))
 	$(if $(KEEP),,$(BIN)/python -m tests.linearizability --seed $(or $(SEED),1) --seconds $(or $(HISTORIES),600))
+
+churn: $(READY) ## hours of comings and goings on virtual time: memory, descriptors and tasks at the end of each: HOURS=24 SEED=1 SECONDS=3600
+	$(BIN)/python -m tests.chaos.churn --hours $(or $(HOURS),24) --seed $(or $(SEED),1) --seconds $(or $(SECONDS),3600)
 
 conformance: $(READY) ## Kubernetes' own conformance tests against a cluster of ours (root, Linux, KUBE_BIN): FOCUS="sig-apps" RUNTIME=sandbox ALONE=1 TESTS=node|network
 	PATH="$(CURDIR)/$(BIN):$$PATH" $(BIN)/python -m conformance --runtime $(or $(RUNTIME),sandbox) $(if $(ALONE),--alone) $(if $(TESTS),--tests $(TESTS)) $(if $(FOCUS),--focus '$(FOCUS)$(if $(TESTS),,.*\[Conformance\])')

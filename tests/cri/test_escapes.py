@@ -1,7 +1,8 @@
 """Documented ways out of a container, and to its neighbours: each is tried in a pod of the `sandbox` runtime, and none leads anywhere.
 
 The containers have the rights that the kubelet gives: those of a pod that says nothing (root, the usual capabilities, no filter), and
-those of a *restricted* one (a user, no capabilities, no new privileges, RuntimeDefault). An attempt prints `OUT` if it has worked. To show
+those of a *restricted* one (a user, no capabilities, no new privileges, RuntimeDefault), and those of one that has users of its own
+(`hostUsers: false`). An attempt prints `OUT` if it has worked. To show
 that the attempts are real ones, the harmless of them are tried in a privileged container of the same node as well, where they work.
 
 What an attempt would write is what is there already, so that nothing is broken where one works.
@@ -32,8 +33,11 @@ RESTRICTED = {"allowPrivilegeEscalation": False, "runAsUser": 1000, "capabilitie
 PODS = {
     "ordinary": ({}, {}),
     "restricted": (RESTRICTED, {"seccompProfile": {"type": "RuntimeDefault"}}),
+    "own users": ({}, {}),
     "privileged": ({"privileged": True}, {}),
 }
+OWN_USERS = {"mode": "POD", **dict.fromkeys(("uids", "gids"), ({"host_id": 9 * 65536, "length": 65536},))}
+WITHOUT_OWN_USERS = ("ordinary", "restricted")
 
 
 def same(path: str) -> str:
@@ -161,9 +165,13 @@ def node(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Node]:
             "metadata": {"name": name, "namespace": "escapes", "uid": name},
             "spec": {"containers": [container], "securityContext": whole},
         }
+        userns = OWN_USERS if kind == "own users" else None
+        context = security_context(manifest, container, userns=userns)
         config = subject.sandbox_config(name)
+        options = {"security_context": {"namespace_options": context["namespace_options"]}}
+        config = replace(config, linux={**config.linux, **options})
         sandbox_id = await subject.sandbox(config)
-        linux = {"security_context": security_context(manifest, container)}
+        linux = {"security_context": context}
         return await subject.container(
             sandbox_id, config, "cd /tmp; echo mine > /tmp/mine; exec sleep 1000", name, linux=linux
         )
@@ -188,7 +196,7 @@ def node(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Node]:
             running.close()
 
 
-@pytest.mark.parametrize("kind", ["ordinary", "restricted"])
+@pytest.mark.parametrize("kind", [*WITHOUT_OWN_USERS, "own users"])
 @pytest.mark.parametrize("name", ATTEMPTS)
 def test_no_way_out(node: Node, name: str, kind: str) -> None:
     output = node.run(kind, ATTEMPTS[name])

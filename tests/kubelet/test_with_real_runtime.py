@@ -18,6 +18,7 @@ from lifecycle.cluster.kubelet_connections import KubeletConnection
 from lifecycle.cri.apis.pod_sandbox import PodSandboxState
 from lifecycle.inspector import open_recording
 from lifecycle.kubelet.eviction.thresholds import parse_threshold
+from lifecycle.kubelet.local_pod_host import LocalPodHost
 from lifecycle.kubelet.stats.summary import Observation, Summary, node_summary
 from tests.conftest import unavailable
 from tests.cri.subjects import why_not
@@ -521,3 +522,59 @@ def test_a_pod_that_has_written_more_than_it_may_is_given_up(kind: str, tmp_path
         await until_nothing_runs(node, failed["metadata"]["uid"])
 
     play(kind, tmp_path, scene)
+
+
+def test_a_pod_with_users_of_its_own(tmp_path: Path) -> None:
+    """`hostUsers: false`: root in it is a number without rights on the node, and its volumes are its own all the same."""
+
+    async def scene(node: RealNode) -> None:
+        await node.create("configmaps", {"metadata": {"name": "cfg"}, "data": {"greeting": "hello"}})
+        write = "cat /config/greeting > /scratch/mine; chown 1000:1000 /scratch/mine; id -u; exec sleep 1000"
+        mounts = [{"name": "config", "mountPath": "/config"}, {"name": "scratch", "mountPath": "/scratch"}]
+        volumes = [{"name": "config", "configMap": {"name": "cfg"}}, {"name": "scratch", "emptyDir": {}}]
+        for name in ("first", "second"):
+            container = {"name": "c", "command": ["sh", "-c", write], "volumeMounts": mounts}
+            await node.run_pod(name, container, hostUsers=False, volumes=volumes, securityContext={"fsGroup": 2000})
+        firsts = []
+        for name in ("first", "second"):
+            pod = await node.until(name, running)
+            uid = pod["metadata"]["uid"]
+            maps = (await node.output(name, "c", "cat", "/proc/self/uid_map", "/proc/self/gid_map")).split()
+            assert maps == ["0", maps[1], "65536"] * 2
+            firsts.append(int(maps[1]))
+            noted = fast_json.loads((node.where / "kubelet/pods" / uid / "userns").read_bytes())
+            mapping = {"hostId": int(maps[1]), "containerId": 0, "length": 65536}
+            assert noted == {"uidMappings": [mapping], "gidMappings": [mapping]}
+            assert await node.output(name, "c", "stat", "-c", "%u:%g", "/scratch/mine") == "1000:1000\n"
+            file = node.where / "kubelet/pods" / uid / "volumes/kubernetes.io~empty-dir/scratch/mine"
+            assert (file.stat().st_uid, file.read_text()) == (1000, "hello")
+            token = "/var/run/secrets/kubernetes.io/serviceaccount/token"
+            assert len(await node.output(name, "c", "cat", token)) > 100
+            await node.output(name, "c", "sh", "-c", "echo last words > /dev/termination-log; echo more >> /etc/hosts")
+        assert len(set(firsts)) == 2
+        assert min(firsts) >= 65536
+        seen = await node.admin.get(resource("nodes"), NODE)
+        assert seen["status"]["runtimeHandlers"][0]["features"]["userNamespaces"] is True
+        await node.gone("first")
+        assert isinstance(node.kubelet.host, LocalPodHost)
+        await eventually(lambda: len(node.kubelet.host.userns._used_by) == 1)  # type: ignore[attr-defined]
+
+    play("sandbox", tmp_path, scene)
+
+
+def test_a_runtime_that_has_no_user_namespaces_is_said_in_an_event(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("lifecycle.cri.sandbox.runtime.why_no_user_namespaces", lambda: "not here")
+
+    async def scene(node: RealNode) -> None:
+        await node.run_pod("p", {"name": "c", "command": FOREVER}, hostUsers=False)
+        why = "can't set `spec.hostUsers: false`, runtime does not support user namespaces"
+        told = ("FailedCreatePodSandBox", f"Failed to create pod sandbox: {why}")
+        async with asyncio.timeout(30):
+            while told not in await node.events("p"):  # noqa: ASYNC110
+                await asyncio.sleep(0.1)
+        seen = await node.admin.get(resource("nodes"), NODE)
+        assert seen["status"]["runtimeHandlers"][0]["features"]["userNamespaces"] is False
+
+    play("sandbox", tmp_path, scene)

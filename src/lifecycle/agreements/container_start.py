@@ -81,16 +81,26 @@ def our_config(
     uid = int(document["status"].get("user", {}).get("linux", {}).get("uid", 0))
     resources = linux_container_resources(pod, container, memory)
     config = generate_container_config(
-        pod, container, attempt, envs=envs, resources=resources, image_uid=uid
+        pod,
+        container,
+        attempt,
+        envs=envs,
+        resources=resources,
+        image_uid=uid,
+        userns={"mode": "NODE"},
     )
     context = dict(config.security_context)
     numbers = {"POD": 0, "CONTAINER": 1, "NODE": 2}
     options = {
         key: numbers[value]
         for key, value in context["namespace_options"].items()
-        if numbers[value]
+        if key != "userns_options" and numbers[value]
     }
-    context["namespace_options"] = {**options, "userns_options": {"mode": 2}}
+    mode = context["namespace_options"]["userns_options"]["mode"]
+    context["namespace_options"] = {
+        **options,
+        "userns_options": {"mode": numbers[mode]},
+    }
     kinds = {name: number for number, name in ENUMS["seccomp"].items()}
     context["seccomp"] = {"profile_type": kinds[context["seccomp"]["profile_type"]]}
     printed: Object = {

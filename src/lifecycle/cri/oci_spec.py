@@ -10,8 +10,7 @@ of its own.
 Upstream: containerd `internal/cri/server/podsandbox/sandbox_run_linux.go`
 (`sandboxContainerSpec`), `internal/cri/server/container_create.go` (`buildLinuxSpec`),
 `pkg/cri/opts/spec_opts.go` (`orderedMounts`, `WithResources`); OCI runtime-spec v1.3.
-Left out: AppArmor and SELinux labels, user namespaces, hooks, the
-device list of privileged containers.
+Left out: AppArmor and SELinux labels, hooks, the device list of privileged containers.
 """
 
 from __future__ import annotations
@@ -23,6 +22,7 @@ from lifecycle.cri.apis.container import ContainerConfig
 from lifecycle.cri.apis.message import Fields
 from lifecycle.cri.apis.pod_sandbox import PodSandboxConfig
 from lifecycle.cri.capability_names import ALL_CAPABILITIES, DEFAULT_CAPABILITIES
+from lifecycle.cri.id_mappings import id_mappings, oci_id_mappings
 from lifecycle.cri.seccomp_profile import seccomp_of
 
 Spec = dict[str, Any]
@@ -234,9 +234,10 @@ def sandbox_spec(
     image: str = "pause",
     oom_floor: int = -1000,
     nodename: str = "",
+    userns: str = "",
 ) -> Spec:
     """The pause container. It makes the namespaces that the others join, except the
-    network's, which was made before.
+    network's and, at the path `userns`, the users', which were made before.
 
     `oom_floor`: a runtime that may not lower its own `oom_score_adj` cannot give anyone
     a lower one. `nodename`: the name of a node that shares its machine with others;
@@ -246,7 +247,7 @@ def sandbox_spec(
     security = linux.get("security_context") or {}
     options = config.namespace_options
     host_network = config.host_network
-    namespaces: list[Spec] = []
+    namespaces: list[Spec] = [{"type": "user", "path": userns}] if userns else []
     if options.get("pid") != "NODE":
         namespaces.append({"type": "pid"})
     if options.get("ipc") != "NODE":
@@ -262,7 +263,8 @@ def sandbox_spec(
     sysctl = dict(linux.get("sysctls") or {})
     if not host_network:
         sysctl.setdefault("net.ipv4.ip_unprivileged_port_start", "0")
-        sysctl.setdefault("net.ipv4.ping_group_range", "0 2147483647")
+        if not userns:  # most of these groups would have no number on the machine
+            sysctl.setdefault("net.ipv4.ping_group_range", "0 2147483647")
     limits = linux.get("resources") or {}
     annotations = {
         **_annotations("sandbox", config, sandbox_id),
@@ -321,6 +323,7 @@ def sandbox_spec(
     seccomp = seccomp_of(security.get("seccomp"), (), privileged)
     if seccomp is not None:
         spec["linux"]["seccomp"] = seccomp
+    spec["linux"] |= oci_id_mappings(options)
     if sysctl:
         spec["linux"]["sysctl"] = sysctl
     if hostname:
@@ -339,6 +342,8 @@ def namespaces_of(
     options = security.get("namespace_options") or {}
     pid = options.get("pid") or "POD"
     spec: list[Spec] = []
+    if id_mappings(options):
+        spec.append({"type": "user", "path": f"/proc/{sandbox_pid}/ns/user"})
     if pid == "CONTAINER":
         spec.append({"type": "pid"})
     elif pid == "POD":
@@ -451,6 +456,7 @@ def container_spec(
             "resources": resources(config.resources, privileged),
         },
     }
+    spec["linux"] |= oci_id_mappings(security.get("namespace_options") or {})
     if config.tty:
         spec["process"]["terminal"] = True
     if security.get("no_new_privs"):

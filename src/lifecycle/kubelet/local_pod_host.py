@@ -28,6 +28,7 @@ from lifecycle.kubelet.container.runtime_helper import RuntimeHelper
 from lifecycle.kubelet.kubelet_configuration import LocalNode
 from lifecycle.kubelet.kubelet_pods.run_container_options import ContainerOptions
 from lifecycle.kubelet.token.token_manager import TokenManager
+from lifecycle.kubelet.userns.userns_manager import UsernsManager
 from lifecycle.kubelet.volumemanager.references import ObjectReferences
 from lifecycle.kubelet.volumemanager.volume_manager import MountResult, VolumeManager
 
@@ -35,7 +36,8 @@ from lifecycle.kubelet.volumemanager.volume_manager import MountResult, VolumeMa
 class LocalPodHost:
     """All that this machine keeps for its pods. `allocatable` and `capacity` are the
     node's: pods together may use what is kept free by evicting them, too.
-    `volumes_attached` reads the node's status, `status` a pod's addresses.
+    `volumes_attached` reads the node's status, `status` a pod's addresses;
+    `supports_user_namespaces` knows the runtime's handlers. Raises UsernsError.
     """
 
     def __init__(
@@ -51,6 +53,7 @@ class LocalPodHost:
         host_ip: str,
         volumes_attached: Callable[[], list[Object]],
         status: Callable[[Object], Object],
+        supports_user_namespaces: Callable[[str], bool],
         rng: random.Random,
     ) -> None:
         self._capacity = capacity
@@ -58,6 +61,7 @@ class LocalPodHost:
         self._services = SharedInformer(client, resource("services"))
         self.tokens = tokens
         self.directories = PodDirectories(node.root_dir)
+        self.userns = UsernsManager(self.directories, supports_user_namespaces, rng)
         self.volumes = VolumeManager(
             self.directories,
             references.get,
@@ -148,6 +152,7 @@ class LocalPodHost:
         self.tokens.delete_for_pod(uid)
         if self.cgroups is not None:
             self.cgroups.destroy(pod)
+        self.userns.release(uid)
         if self.qos_cgroups is not None:
             self.qos_cgroups.update_cgroups(active_pods)
 
@@ -168,6 +173,7 @@ class LocalPodHost:
         for uid in [uid for uid in self.directories.list_pods() if uid not in known]:
             self.volumes.adopt(uid)
             self.volumes.unmount_volumes(uid)
+        self.userns.clean_up_orphaned_pod_userns_allocations(known)
         removed, _ = self.directories.clean_up_orphaned(known)
         if self.cgroups is not None:
             self.cgroups.destroy_orphans(set(known))

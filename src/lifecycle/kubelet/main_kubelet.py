@@ -157,7 +157,9 @@ def new_main_kubelet(config: KubeletConfiguration, deps: Dependencies) -> Kubele
     )
 
     references = ObjectReferences(client)
-    host = _pod_host(config, deps, references, registration, status_manager, rng)
+    host = _pod_host(
+        config, deps, references, registration, status_manager, runtime_state, rng
+    )
     cpu_policy = deps.cpu_policy or NonePolicy()
     cpu_state = CPUState(cpu_policy.name, config.cpu_manager_state_file)
     cpu_manager = CPUManager(cpu_policy, cpu_state, runtime, pods.active_pods)
@@ -176,6 +178,7 @@ def new_main_kubelet(config: KubeletConfiguration, deps: Dependencies) -> Kubele
         logs=_logs(config) if real else LogsOfTheRuntime(),
         on_pod_sandbox_ready=partial(on_pod_sandbox_ready, status_manager),
         memory_capacity=memory or UNKNOWN_MEMORY,
+        user_namespace=host.userns.get_or_create_user_namespace_mappings,
     )
     resize_conditions = PodResizeConditions()
     allocations = AllocationManager(
@@ -366,6 +369,7 @@ def _pod_host(
     references: ObjectReferences,
     registration: NodeRegistration,
     status_manager: StatusManager,
+    runtime_state: RuntimeState,
     rng: random.Random,
 ) -> PodHost:
     tokens = TokenManager(deps.client, deps.clock)
@@ -386,6 +390,7 @@ def _pod_host(
             config.node_ip,
             volumes,
             config.cluster_dns,
+            rng,
         )
 
     def volumes_attached() -> list[Object]:
@@ -406,6 +411,7 @@ def _pod_host(
         host_ip=config.node_ip,
         volumes_attached=volumes_attached,
         status=status,
+        supports_user_namespaces=runtime_state.supports_user_namespaces,
         rng=rng,
     )
 

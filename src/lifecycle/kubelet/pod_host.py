@@ -13,6 +13,7 @@ of such stubs, too.
 
 from __future__ import annotations
 
+import random
 from collections.abc import Collection, Iterable, Mapping
 from typing import Protocol
 
@@ -25,6 +26,7 @@ from lifecycle.kubelet.kubelet_pods.run_container_options import (
     subpaths_only,
 )
 from lifecycle.kubelet.token.token_manager import TokenManager
+from lifecycle.kubelet.userns.userns_manager import UsernsManager
 from lifecycle.kubelet.volumemanager.references import (
     ObjectReferences,
     token_projections,
@@ -42,6 +44,7 @@ class PodHost(Protocol):
 
     runtime_helper: RuntimeHelper
     tokens: TokenManager
+    userns: UsernsManager
     unified: Mapping[str, str]
 
     def start(self) -> None:
@@ -110,8 +113,10 @@ class PaperPodHost:
         host_ip: str,
         volumes: PaperVolumes | None = None,
         cluster_dns: tuple[str, ...] = (),
+        rng: random.Random | None = None,
     ) -> None:
         self._references = references
+        self.userns = UsernsManager(None, lambda handler: True, rng or random.Random(0))
         self.tokens = tokens
         self._volumes = volumes
         self._waits: dict[str, float] = {}
@@ -185,6 +190,7 @@ class PaperPodHost:
     async def release(self, pod: Object, active_pods: Iterable[Object]) -> None:
         uid = pod["metadata"]["uid"]
         self.tokens.delete_for_pod(uid)
+        self.userns.release(uid)
         self._waits.pop(uid, None)
         if self._volumes is not None:
             await self._volumes.withdraw(uid)

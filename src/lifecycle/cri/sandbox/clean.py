@@ -66,7 +66,7 @@ def clean(root: Path) -> None:
         if (root / kind).is_dir():
             for directory in (root / kind).iterdir():
                 clean_bundle(directory)
-    for kind in ("netns", "shm"):
+    for kind in ("netns", "userns", "shm"):
         unmount_below(str(root / kind))
         shutil.rmtree(root / kind, ignore_errors=True)
 

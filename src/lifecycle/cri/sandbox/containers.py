@@ -23,6 +23,7 @@ from lifecycle.cri.apis.errors import RuntimeServiceError
 from lifecycle.cri.apis.events import ContainerEventType
 from lifecycle.cri.apis.message import Fields
 from lifecycle.cri.apis.pod_sandbox import PodSandboxConfig, PodSandboxState
+from lifecycle.cri.id_mappings import id_mappings
 from lifecycle.cri.images.users import resolve_user
 from lifecycle.cri.oci_spec import container_spec, resources
 from lifecycle.cri.sandbox.cgroups import Cgroup
@@ -50,6 +51,13 @@ class Containers(RuntimeState):
                 f'rpc error: code = Unknown desc = sandbox container "{pod_sandbox_id}"'
                 " is not running"
             )
+        security = config.security_context
+        options = security.get("namespace_options") or {}
+        if id_mappings(options) != id_mappings(sandbox.config.namespace_options):
+            raise RuntimeServiceError(
+                "rpc error: code = Unknown desc = user namespace config for sandbox is"
+                " different from container"
+            )
         image_id = self.images.find(config.image)
         if not image_id:
             raise RuntimeServiceError(
@@ -58,7 +66,6 @@ class Containers(RuntimeState):
             )
         image = self.images.get(image_id)
         container_id = token_hex(32)
-        security = config.security_context
         user = resolve_user(
             security,
             image["config"].get("User", ""),

@@ -17,7 +17,8 @@ import sys
 import termios
 from contextlib import suppress
 
-from lifecycle.cri.sandbox import seccomp, syscalls
+from lifecycle.cri.id_mappings import read_oci_id_mappings
+from lifecycle.cri.sandbox import id_mapped, seccomp, syscalls
 from lifecycle.cri.sandbox.cgroups import Cgroup
 from lifecycle.cri.sandbox.launch import (
     become_program,
@@ -29,10 +30,10 @@ from lifecycle.cri.sandbox.launch import (
 
 
 def enter(pid: int) -> None:
-    """All namespaces of a process; the mount namespace last, for after it `/proc` is
-    another one.
+    """All namespaces of a process: that of the users first, which gives rights over the
+    others; the mount namespace last, for after it `/proc` is another one.
     """
-    kinds = ("cgroup", "ipc", "uts", "network", "pid", "mount")
+    kinds = ("user", "cgroup", "ipc", "uts", "network", "pid", "mount")
     files = {}
     for kind in kinds:
         name = syscalls.NAMESPACE_FILES[kind]
@@ -44,6 +45,8 @@ def enter(pid: int) -> None:
     for kind, fd in files.items():
         syscalls.setns(fd, syscalls.NAMESPACE_FLAGS[kind])
         os.close(fd)
+    if "user" in files:
+        id_mapped.become_root()
 
 
 def main(bundle: str, process_file: str, complaints: int) -> int:
@@ -58,6 +61,9 @@ def main(bundle: str, process_file: str, complaints: int) -> int:
     Cgroup(linux["cgroupsPath"]).join()
     syscalls.prctl(syscalls.PR_SET_DUMPABLE, 0)  # nobody in there looks at us
     filter_ = seccomp.compiled(linux.get("seccomp"))
+    mappings = read_oci_id_mappings(linux)
+    if mappings is not None:
+        id_mapped.own_streams((0, 1, 2), mappings, process["user"])
     enter(started["pid"])
     child = os.fork()
     if child == 0:

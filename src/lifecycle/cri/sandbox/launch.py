@@ -32,7 +32,8 @@ import time
 from contextlib import suppress
 from typing import Any
 
-from lifecycle.cri.sandbox import credentials, rootfs, seccomp, syscalls
+from lifecycle.cri.id_mappings import read_oci_id_mappings
+from lifecycle.cri.sandbox import credentials, id_mapped, rootfs, seccomp, syscalls
 from lifecycle.cri.sandbox.cgroups import Cgroup
 
 Spec = dict[str, Any]
@@ -74,15 +75,20 @@ def set_oom_score_adj(value: int) -> None:
         pass
 
 
-def _enter_namespaces(spec: Spec) -> None:
-    """Join those with a path, make the others. The mount namespace is made last: paths
-    are the machine's until then.
-    """
-    joined = [
+def _open_namespaces(spec: Spec) -> list[tuple[str, int]]:
+    """Kind and descriptor of those that have a path."""
+    return [
         (n["type"], os.open(n["path"], os.O_RDONLY))
         for n in spec["linux"]["namespaces"]
         if n.get("path")
     ]
+
+
+def _enter_namespaces(spec: Spec, joined: list[tuple[str, int]]) -> None:
+    """Join those with a path, make the others. The user namespace comes first, for the
+    others are to belong to it; the mount namespace is made last: paths are the
+    machine's until then.
+    """
     for kind, fd in joined:
         syscalls.setns(fd, syscalls.NAMESPACE_FLAGS[kind])
         os.close(fd)
@@ -90,8 +96,22 @@ def _enter_namespaces(spec: Spec) -> None:
     syscalls.unshare(sum(syscalls.NAMESPACE_FLAGS[kind] for kind in created))
 
 
-def _set_up(spec: Spec, bundle: str, cgroup: Cgroup) -> None:
-    root = os.path.join(bundle, spec["root"]["path"])
+def _enter(spec: Spec, bundle: str, streams: tuple[int, int, int]) -> str:
+    """Into the namespaces; where the container's root is to be mounted."""
+    joined = _open_namespaces(spec)
+    mappings = read_oci_id_mappings(spec["linux"])
+    if mappings is None:
+        _enter_namespaces(spec, joined)
+        return os.path.join(bundle, spec["root"]["path"])
+    id_mapped.own_streams(streams, mappings, spec["process"]["user"])
+    syscalls.unshare(syscalls.CLONE_NEWNS)
+    root = id_mapped.prepare(spec, bundle, dict(joined)["user"], mappings)
+    _enter_namespaces(spec, joined)
+    id_mapped.become_root()
+    return root
+
+
+def _set_up(spec: Spec, root: str, cgroup: Cgroup) -> None:
     rootfs.mount_root(spec, root)
     for mount in spec["mounts"]:
         if mount["type"] == "cgroup":
@@ -172,14 +192,14 @@ def spawn(
             syscalls.prctl(syscalls.PR_SET_DUMPABLE, 0)  # nobody in there looks at us
             cgroup.join()
             set_oom_score_adj(spec["process"].get("oomScoreAdj", 0))
-            _enter_namespaces(spec)
+            root = _enter(spec, bundle, streams)
             child = os.fork()
             if child:
                 os.write(numbered, str(child).encode())
                 os._exit(0)
             os.close(number)
             os.close(numbered)
-            _set_up(spec, bundle, cgroup)
+            _set_up(spec, root, cgroup)
             _use_streams(streams, spec["process"].get("terminal", False))
             become_program(spec["process"], filter_)
         except BaseException as error:

@@ -64,6 +64,15 @@ class LoopbackOnly:
         """Nothing to undo."""
 
 
+def bring_lo_up() -> None:
+    """Of the network one is in. Raises OSError."""
+    with socket.socket(socket.AF_INET, socket.SOCK_DGRAM) as control:
+        request = struct.pack("16sH14x", b"lo", 0)
+        _, flags = struct.unpack("16sH14x", fcntl.ioctl(control, SIOCGIFFLAGS, request))
+        up = struct.pack("16sH14x", b"lo", flags | IFF_UP)
+        fcntl.ioctl(control, SIOCSIFFLAGS, up)
+
+
 def make_network_namespace(path: str) -> None:
     """A new network namespace with `lo` up, kept alive by mounting it on the file
     `path`. Raises OSError.
@@ -76,14 +85,7 @@ def make_network_namespace(path: str) -> None:
     def work() -> None:
         try:
             syscalls.unshare(syscalls.CLONE_NEWNET)
-            with socket.socket(socket.AF_INET, socket.SOCK_DGRAM) as control:
-                request = struct.pack("16sH14x", b"lo", 0)
-                _, flags = struct.unpack(
-                    "16sH14x", fcntl.ioctl(control, SIOCGIFFLAGS, request)
-                )
-                fcntl.ioctl(
-                    control, SIOCSIFFLAGS, struct.pack("16sH14x", b"lo", flags | IFF_UP)
-                )
+            bring_lo_up()
             os.close(os.open(path, os.O_CREAT | os.O_WRONLY, 0o444))
             syscalls.mount("/proc/thread-self/ns/net", path, flags=syscalls.MS_BIND)
         except OSError as error:

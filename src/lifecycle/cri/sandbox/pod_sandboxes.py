@@ -23,6 +23,7 @@ from lifecycle.cri.apis.pod_sandbox import (
     PodSandboxState,
     PodSandboxStatus,
 )
+from lifecycle.cri.id_mappings import id_mappings
 from lifecycle.cri.images.small_images import pause_program
 from lifecycle.cri.oci_spec import sandbox_spec
 from lifecycle.cri.resolv_conf import resolv_conf
@@ -33,6 +34,7 @@ from lifecycle.cri.sandbox.launch import write_json
 from lifecycle.cri.sandbox.network import make_network_namespace
 from lifecycle.cri.sandbox.processes import launch
 from lifecycle.cri.sandbox.records import Sandbox
+from lifecycle.cri.sandbox.user_namespace import make_user_namespace
 
 SHM_SIZE = 64 * 1024 * 1024
 
@@ -52,8 +54,8 @@ class PodSandboxes(Containers):
         sandbox.save()
         self._sandboxes[sandbox_id] = sandbox
         try:
+            userns = await self._make_namespaces(sandbox)
             if sandbox.networked:
-                make_network_namespace(self._netns(sandbox_id))
                 await self._connect(sandbox)
             self._write_files(sandbox)
             spec = sandbox_spec(
@@ -63,6 +65,7 @@ class PodSandboxes(Containers):
                 str(directory),
                 self._shm(sandbox_id),
                 nodename=self.nodename,
+                userns=userns,
             )
             write_json(f"{directory}/config.json", spec)
             write_json(f"{directory}/shim.json", {})
@@ -81,6 +84,17 @@ class PodSandboxes(Containers):
         self._emit(ContainerEventType.CREATED, sandbox_id, sandbox_id)
         self._emit(ContainerEventType.STARTED, sandbox_id, sandbox_id)
         return sandbox_id
+
+    async def _make_namespaces(self, sandbox: Sandbox) -> str:
+        """The network's, and the users' if the pod has its own; where the latter is."""
+        mappings = id_mappings(sandbox.config.namespace_options)
+        netns = self._netns(sandbox.id) if sandbox.networked else ""
+        if mappings is None:
+            if netns:
+                make_network_namespace(netns)
+            return ""
+        await make_user_namespace(self._userns(sandbox.id), netns, mappings)
+        return self._userns(sandbox.id)
 
     async def _connect(self, sandbox: Sandbox) -> None:
         try:
@@ -166,8 +180,10 @@ class PodSandboxes(Containers):
 
     def _let_go(self, sandbox: Sandbox) -> None:
         unmount_below(self._netns(sandbox.id))
+        unmount_below(self._userns(sandbox.id))
         unmount_below(self._shm(sandbox.id))
         Path(self._netns(sandbox.id)).unlink(missing_ok=True)
+        Path(self._userns(sandbox.id)).unlink(missing_ok=True)
         shutil.rmtree(self._shm(sandbox.id), ignore_errors=True)
 
     async def remove_pod_sandbox(self, pod_sandbox_id: str) -> None:

@@ -72,20 +72,20 @@ def mount_root(spec: Spec, rootfs: str) -> None:
     )
     root = spec["root"]
     if root.get("layers"):
-        # names relative to the store keep the option string short; the kernel takes one
-        # page of it
-        os.chdir(root["store"])
-        lower = ":".join(reversed(root["layers"]))
-        sys.mount(
-            "overlay",
-            rootfs,
-            "overlay",
-            0,
-            f"lowerdir={lower},upperdir={root['upper']},workdir={root['work']}",
-        )
+        mount_layers(root, rootfs)
     else:
         sys.mount(rootfs, rootfs, flags=sys.MS_BIND | sys.MS_REC)
     sys.mount("", rootfs, flags=sys.MS_PRIVATE | sys.MS_REC)
+
+
+def mount_layers(root: Spec, rootfs: str) -> None:
+    """`root["layers"]` with one to write to on top."""
+    # names relative to the store keep the option string short; the kernel takes one
+    # page of it
+    os.chdir(root["store"])
+    lower = ":".join(reversed(root["layers"]))
+    data = f"lowerdir={lower},upperdir={root['upper']},workdir={root['work']}"
+    sys.mount("overlay", rootfs, "overlay", 0, data)
 
 
 def _inside(rootfs: str, path: str) -> str:
@@ -101,8 +101,8 @@ def _inside(rootfs: str, path: str) -> str:
     return real
 
 
-def _make_place(source: str, target: str) -> None:
-    if os.path.isdir(source) or not source.startswith("/"):
+def _make_place(directory: bool, target: str) -> None:
+    if directory:
         os.makedirs(target, exist_ok=True)
     elif not os.path.exists(target):
         os.makedirs(os.path.dirname(target), exist_ok=True)
@@ -125,9 +125,10 @@ def mount_one(mount: Spec, rootfs: str) -> None:
         else:
             data.append(option)
     source = mount["source"]
-    if mount["type"] == IMAGE:
+    if mount["type"] == IMAGE and "tree" not in mount:
         source = put_together(mount)
-    _make_place(source, target)
+    directory = os.path.isdir(source) or not source.startswith("/")
+    _make_place(mount.get("directory", directory), target)
     if mount["type"] not in ("bind", IMAGE):
         if data and mount["type"] == "devpts":
             data = [
@@ -135,7 +136,10 @@ def mount_one(mount: Spec, rootfs: str) -> None:
             ]  # always so, since Linux 4.7
         sys.mount(source, target, mount["type"], flags & ~sys.MS_BIND, ",".join(data))
         return
-    sys.mount(source, target, flags=sys.MS_BIND | sys.MS_REC)
+    if "tree" in mount:  # see `id_mapped`
+        sys.move_mount(mount["tree"], target)
+    else:
+        sys.mount(source, target, flags=sys.MS_BIND | sys.MS_REC)
     kept = flags & ~sys.MS_REC
     if kept & ~sys.MS_BIND:
         sys.mount(
@@ -200,6 +204,11 @@ def _locked(target: str) -> int:
 def make_devices(rootfs: str, extra: list[Spec]) -> None:
     """The few devices that every program expects, and the links to its own streams."""
     old = os.umask(0)
+    trees = [device for device in extra if "tree" in device]
+    for device in trees:  # whoever is root of a user namespace makes none
+        path = _inside(rootfs, device["container_path"])
+        _make_place(False, path)
+        sys.move_mount(device["tree"], path)
     for name, (major, minor) in DEVICES.items():
         path = f"{rootfs}/dev/{name}"
         if not os.path.exists(path):
@@ -207,7 +216,7 @@ def make_devices(rootfs: str, extra: list[Spec]) -> None:
     for name, target in LINKS.items():
         if not os.path.lexists(f"{rootfs}/dev/{name}"):
             os.symlink(target, f"{rootfs}/dev/{name}")
-    for device in extra:
+    for device in extra if not trees else ():
         info = os.stat(device["host_path"])
         path = _inside(rootfs, device["container_path"])
         os.makedirs(os.path.dirname(path), exist_ok=True)

@@ -9,8 +9,8 @@ come back: what it knows is on disk, and `recover` finds the rest.
 
 Upstream: containerd `internal/cri/server` (`sandbox_run.go`, `sandbox_stop.go`,
 `container_create.go`, `container_start.go`, `container_stop.go`, `restart.go`), pause,
-runc. Left out: AppArmor, SELinux, user namespaces, runtime handlers other than
-one, port mappings (the network's matter).
+runc. Left out: AppArmor, SELinux, runtime handlers other than one, port mappings (the
+network's matter).
 """
 
 from __future__ import annotations
@@ -31,6 +31,7 @@ from lifecycle.cri.sandbox.container_streams import ContainerStreams
 from lifecycle.cri.sandbox.launch import read_json
 from lifecycle.cri.sandbox.pod_sandboxes import PodSandboxes
 from lifecycle.cri.sandbox.records import load_containers, load_sandboxes, running_pid
+from lifecycle.cri.sandbox.user_namespace import why_no_user_namespaces
 
 
 class SandboxRuntime(PodSandboxes, ContainerStreams, NodeAccess):
@@ -93,7 +94,9 @@ class SandboxRuntime(PodSandboxes, ContainerStreams, NodeAccess):
                 "reason": "NetworkPluginNotReady",
                 "message": f"Network plugin returns error: {why}",
             }
-        return {"conditions": [ready, network], "runtime_handlers": [{"name": ""}]}
+        features = {"user_namespaces": not why_no_user_namespaces()}
+        handlers = [{"name": "", "features": features}]
+        return {"conditions": [ready, network], "runtime_handlers": handlers}
 
     async def update_runtime_config(self, pod_cidr: str) -> None:
         """The network reads its own configuration."""

@@ -33,7 +33,7 @@ class RuntimeState:
         self.root = root
         self.host_netns = host_netns
         self.nodename = nodename
-        for name in ("sandboxes", "containers", "netns", "shm"):
+        for name in ("sandboxes", "containers", "netns", "userns", "shm"):
             (root / name).mkdir(parents=True, exist_ok=True)
         self._network = network or LoopbackOnly()
         self.images = ImageStore(root / "images", overlay_works(root))
@@ -82,6 +82,9 @@ class RuntimeState:
 
     def _netns(self, sandbox_id: str) -> str:
         return str(self.root / "netns" / sandbox_id)
+
+    def _userns(self, sandbox_id: str) -> str:
+        return str(self.root / "userns" / sandbox_id)
 
     def _shm(self, sandbox_id: str) -> str:
         return str(self.root / "shm" / sandbox_id)

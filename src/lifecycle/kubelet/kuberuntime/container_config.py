@@ -16,7 +16,7 @@ Upstream: `pkg/kubelet/kuberuntime/kuberuntime_container.go`
 `newContainerAnnotations`), `kuberuntime_sandbox.go` (`generatePodSandboxConfig`),
 `kuberuntime_sandbox_linux.go` (`applySandboxResources`),
 `pkg/kubelet/container/helpers.go` (`HashContainer`,
-`ExpandContainerCommandOnlyStatic`), v1.36. Left out: devices, Windows, user namespaces.
+`ExpandContainerCommandOnlyStatic`), v1.36. Left out: devices, Windows.
 """
 
 from __future__ import annotations
@@ -131,13 +131,14 @@ def generate_container_config(
     stop_signal: str = "",
     image_uid: int | None = None,
     image_username: str = "",
+    userns: Mapping[str, Any] | None = None,
 ) -> ContainerConfig:
     """The config of a container's next run.
 
     `attempt`: how often it was run before. `image`: the runtime's id of it. `envs`: its
     whole environment, which also fills in `$(NAME)` in command and arguments.
     `resources`: `LinuxContainerResources`. `image_uid`, `image_username`: whom the
-    image names.
+    image names. `userns`: CRI's `UserNamespace` of the pod.
     """
     known = dict(envs)
 
@@ -161,7 +162,7 @@ def generate_container_config(
         linux={
             "resources": dict(resources or {}),
             "security_context": security_context(
-                pod, container, image_uid, image_username
+                pod, container, image_uid, image_username, userns
             ),
         },
         user_specified_image=container["image"],
@@ -199,9 +200,11 @@ def generate_pod_sandbox_config(
     dns_config: Fields | None = None,
     cgroup_parent: str = "",
     logs: str = POD_LOGS,
+    userns: Mapping[str, Any] | None = None,
 ) -> PodSandboxConfig:
     """The config of a pod's next sandbox. `logs`: the directory in which each pod has
-    its own. Upstream: `generatePodSandboxConfig`.
+    its own. `userns`: CRI's `UserNamespace` of it. Upstream:
+    `generatePodSandboxConfig`.
     """
     metadata, spec = pod["metadata"], pod["spec"]
     mappings = [
@@ -216,7 +219,7 @@ def generate_pod_sandbox_config(
         if port.get("hostPort")
     ]
     linux: dict[str, Any] = {
-        "security_context": sandbox_security_context(pod),
+        "security_context": sandbox_security_context(pod, userns),
         "resources": sandbox_resources(pod),
     }
     sysctls = {

@@ -55,6 +55,7 @@ from lifecycle.kubelet.kuberuntime.security_context import verify_run_as_non_roo
 from lifecycle.kubelet.kuberuntime.termination_message import with_message
 from lifecycle.kubelet.lifecycle.handlers import HookRunner
 from lifecycle.kubelet.logs.files import LogDirectories, LogsOfTheRuntime
+from lifecycle.kubelet.userns.userns_manager import UsernsError
 
 BACK_OFF_PERIOD = 10.0
 """Seconds until something that failed without a back-off of its own is tried again."""
@@ -67,7 +68,7 @@ class RuntimeManager:
     has the last word on a container's resources. `logs`: where they are files of this
     machine. `on_pod_sandbox_ready` is told before containers are started.
     `memory_capacity`: the node's, in bytes; a container's oom_score_adj is reckoned
-    against it.
+    against it. `user_namespace(pod)`: CRI's `UserNamespace` of it; raises UsernsError.
 
     `failures[uid][name]`: why a container is not running though it should.
     """
@@ -84,6 +85,7 @@ class RuntimeManager:
         logs: LogDirectories | None = None,
         on_pod_sandbox_ready: Callable[[Object], None] = lambda pod: None,
         memory_capacity: int = 1 << 34,
+        user_namespace: Callable[[Object], dict[str, Any] | None] = lambda pod: None,
     ) -> None:
         self._runtime = runtime
         self._clock = clock
@@ -97,6 +99,7 @@ class RuntimeManager:
         self._logs = logs or LogsOfTheRuntime()
         self._on_pod_sandbox_ready = on_pod_sandbox_ready
         self._memory_capacity = memory_capacity
+        self._user_namespace = user_namespace
         self.failures: dict[str, dict[str, StartFailure]] = {}
 
     async def stop(self) -> None:
@@ -137,7 +140,7 @@ class RuntimeManager:
                 await self.kill_pod(pod, runtime, None)
             try:
                 sandbox_id = await self._create_sandbox(pod, actions.attempt)
-            except RuntimeServiceError as error:
+            except (RuntimeServiceError, UsernsError) as error:
                 message = f"Failed to create pod sandbox: {error}"
                 self._event(pod, "Warning", "FailedCreatePodSandBox", message, "")
                 return BACK_OFF_PERIOD
@@ -184,9 +187,10 @@ class RuntimeManager:
                     pod, "Warning", "DNSConfigForming", message, ""
                 ),
             )
+            userns = self._user_namespace(pod)
             self._logs.make_directory(pod)
             return await self._runtime.run_pod_sandbox(
-                generate_pod_sandbox_config(pod, attempt, **options)
+                generate_pod_sandbox_config(pod, attempt, **options, userns=userns)
             )
 
     # -- starting ----------------------------------------------------------------------
@@ -335,6 +339,10 @@ class RuntimeManager:
         error_message = verify_run_as_non_root(pod, container, uid, username)
         if error_message:
             raise ContainerEnvironmentError(error_message)
+        try:
+            userns = self._user_namespace(pod)
+        except UsernsError as error:
+            raise ContainerEnvironmentError(str(error)) from None
         resources = self.desired_resources(pod, container)
         self._logs.make_directory(pod, container["name"])
         return generate_container_config(
@@ -347,6 +355,7 @@ class RuntimeManager:
             resources=resources,
             image_uid=uid,
             image_username=username,
+            userns=userns,
         )
 
     def desired_resources(self, pod: Object, container: Object) -> dict[str, Any]:

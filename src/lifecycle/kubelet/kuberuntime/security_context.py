@@ -11,11 +11,12 @@ the kubelet does not read.
 Upstream: `pkg/kubelet/kuberuntime/security_context.go`
 (`determineEffectiveSecurityContext`, `verifyRunAsNonRoot`), `util/util.go`
 (`NamespacesForPod`), `helpers.go` (`getSeccompProfile`, `getAppArmorProfile`), v1.36.
-Left out: SELinux, user namespaces.
+Left out: SELinux.
 """
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from typing import Any
 
 from lifecycle.api.go_format import go_quote
@@ -47,8 +48,12 @@ SECCOMP_ROOT = "/var/lib/kubelet/seccomp"
 APPARMOR_TEXTS = {"RuntimeDefault": "runtime/default", "Unconfined": "unconfined"}
 
 
-def namespace_options(spec: Object) -> dict[str, Any]:
-    """Which namespaces are shared: the network always, processes only if asked."""
+def namespace_options(
+    spec: Object, userns: Mapping[str, Any] | None = None
+) -> dict[str, Any]:
+    """Which namespaces are shared: the network always, processes only if asked.
+    `userns`: CRI's `UserNamespace` of the pod.
+    """
     options: dict[str, Any] = {"network": "NODE" if spec.get("hostNetwork") else "POD"}
     options["ipc"] = "NODE" if spec.get("hostIPC") else "POD"
     options["pid"] = (
@@ -58,6 +63,8 @@ def namespace_options(spec: Object) -> dict[str, Any]:
         if spec.get("shareProcessNamespace")
         else "CONTAINER"
     )
+    if userns is not None:
+        options["userns_options"] = userns
     return options
 
 
@@ -114,12 +121,15 @@ def security_context(
     container: Object,
     image_uid: int | None = None,
     image_username: str = "",
+    userns: Mapping[str, Any] | None = None,
 ) -> dict[str, Any]:
     """`LinuxContainerSecurityContext`. `image_uid`, `image_username`: whom the image
-    names; neither: root.
+    names; neither: root. `userns`: CRI's `UserNamespace` of the pod.
     """
     own = container.get("securityContext") or {}
-    context: dict[str, Any] = {"namespace_options": namespace_options(pod["spec"])}
+    context: dict[str, Any] = {
+        "namespace_options": namespace_options(pod["spec"], userns)
+    }
     if own.get("procMount", "Default") == "Default":
         context |= {
             "masked_paths": list(MASKED_PATHS),
@@ -184,12 +194,14 @@ def security_profile(
     return cri_profile
 
 
-def sandbox_security_context(pod: Object) -> dict[str, Any]:
+def sandbox_security_context(
+    pod: Object, userns: Mapping[str, Any] | None = None
+) -> dict[str, Any]:
     """`LinuxSandboxSecurityContext`: what holds for the pause process."""
     spec = pod["spec"]
     context = spec.get("securityContext") or {}
     sandbox_context: dict[str, Any] = {
-        "namespace_options": namespace_options(spec),
+        "namespace_options": namespace_options(spec, userns),
         "seccomp": {"profile_type": "RuntimeDefault"},
     }
     containers = [*spec["containers"], *(spec.get("initContainers") or ())]
