@@ -6,11 +6,14 @@ import asyncio
 import json
 from typing import Any
 
+import pytest
+
 from lifecycle.api.clock import run_virtual
 from lifecycle.api.resources import resource
 from lifecycle.api.status import failure
 from lifecycle.api.wire import Object, Request, Response
 from lifecycle.client.rest import STRATEGIC_MERGE_PATCH
+from lifecycle.scheduler.scheduler import PODS_BEFORE_YIELD, USER_AGENT
 from tests.conftest import RECORDINGS
 from tests.kubelet.small_cluster import SmallCluster, small_cluster
 
@@ -276,5 +279,80 @@ def test_a_nomination_ends_with_the_binding() -> None:
             bound = await cluster.pod("p")
             assert bound["spec"]["nodeName"] == "n"
             assert "nominatedNodeName" not in bound["status"]
+
+    run_virtual(main())
+
+
+def test_its_requests_carry_the_recorded_user_agent() -> None:
+    with (RECORDINGS / "kind-1.36.2" / "audit" / "journey.jsonl").open() as lines:
+        recorded = {json.loads(line).get("userAgent", "") for line in lines}
+    theirs = {agent for agent in recorded if agent.startswith("kube-scheduler/")}
+    assert {agent.rsplit("/", 1)[1] for agent in theirs} == {USER_AGENT.rsplit("/", 1)[1]} == {"scheduler"}
+    assert {agent.split(" ")[0] for agent in theirs} == {USER_AGENT.split(" ")[0]}
+
+
+def test_many_pods_at_once_take_no_time_between_them() -> None:
+    async def main() -> None:
+        async with small_cluster() as cluster:
+            await asyncio.sleep(1)
+            await cluster.untaint()
+            await asyncio.sleep(1)
+            for number in range(3 * PODS_BEFORE_YIELD):
+                await cluster.create_pod(pod(f"p{number}"))
+            await asyncio.sleep(0.5)
+            pods = await cluster.pods("default")
+            assert len([p for p in pods.values() if p["spec"].get("nodeName")]) == 3 * PODS_BEFORE_YIELD
+
+    run_virtual(main())
+
+
+def test_the_last_events_are_not_written_by_a_scheduler_that_has_stopped() -> None:
+    async def main() -> None:
+        async with small_cluster(nodes=()) as cluster:
+            assert cluster.scheduler is not None
+            await asyncio.sleep(1)
+            await cluster.create_pod(pod("p"))
+            await asyncio.sleep(1)
+            sent = recording_requests(cluster)
+            for framework in cluster.scheduler.profiles.values():
+                assert framework.event_recorder is not None
+                framework.event_recorder.event(await cluster.pod("p"), "Normal", "Late", "too late")
+            running = cluster.tasks.pop(0)
+            running.cancel()
+            await asyncio.gather(running, return_exceptions=True)
+            await asyncio.sleep(60)
+            assert sent == []
+            assert "Late" not in [event["reason"] for event in await cluster.events("default")]
+
+    run_virtual(main())
+
+
+@pytest.mark.parametrize(
+    ("labels", "host"),
+    [({"team": "blue"}, "lifecycle-worker2"), ({"team": "red"}, None), (None, None)],
+    ids=["matches", "does not match", "has no labels"],
+)
+def test_a_pod_stands_beside_those_of_namespaces_that_it_selects_by_label(
+    labels: dict[str, str] | None, host: str | None
+) -> None:
+    async def main() -> None:
+        async with small_cluster(nodes=("lifecycle-worker", "lifecycle-worker2")) as cluster:
+            await asyncio.sleep(1)
+            await cluster.untaint()
+            await cluster.namespace("theirs")
+            await cluster.admin.patch(resource("namespaces"), "theirs", "", {"metadata": {"labels": labels}})
+            other = pod("other", nodeName="lifecycle-worker2")
+            other["metadata"]["labels"] = {"app": "x"}
+            await cluster.create_pod(other, "theirs")
+            await asyncio.sleep(1)
+            term = {
+                "topologyKey": "kubernetes.io/hostname",
+                "labelSelector": {"matchLabels": {"app": "x"}},
+                "namespaceSelector": {"matchLabels": {"team": "blue"}},
+            }
+            affinity = {"podAffinity": {"requiredDuringSchedulingIgnoredDuringExecution": [term]}}
+            await cluster.create_pod(pod("p", affinity=affinity))
+            await asyncio.sleep(1)
+            assert (await cluster.pod("p"))["spec"].get("nodeName") == host
 
     run_virtual(main())

@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 import random
-import time
 import tracemalloc
 
+import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
@@ -14,10 +14,12 @@ from lifecycle.scheduler.batch.equivalence import Equivalence
 from lifecycle.scheduler.batch.opportunistic_batch import OpportunisticBatch
 from lifecycle.scheduler.config import Profile
 from lifecycle.scheduler.framework.cycle_state import CycleState
+from lifecycle.scheduler.framework.interface import FilterPlugin
 from lifecycle.scheduler.framework.node_info import NodeInfo, PodInfo
 from lifecycle.scheduler.framework.plugins.node_resources_fit import NodeResourcesFit
 from lifecycle.scheduler.framework.plugins.registry import IN_TREE_REGISTRY
 from lifecycle.scheduler.framework.runtime.framework import Framework
+from lifecycle.scheduler.framework.status import Status
 from lifecycle.scheduler.framework.types import FitError
 from tests.scheduler.cluster_model import Model, make_node, make_pod
 
@@ -163,11 +165,46 @@ def test_a_window_takes_as_much_memory_among_many_nodes_as_among_few() -> None:
     assert peaks[1] < peaks[0] + 10_000  # a place in a list is 8 bytes
 
 
-def test_a_plain_pod_costs_less_than_a_millisecond_on_a_thousand_nodes() -> None:
+class Counting:
+    """A plugin's `filter`, and how many nodes it was asked about."""
+
+    def __init__(self, plugin: FilterPlugin) -> None:
+        self._filter = plugin.filter
+        self.calls = 0
+        plugin.filter = self  # type: ignore[method-assign]
+
+    def __call__(self, state: CycleState, info: PodInfo, node: NodeInfo) -> Status | None:
+        self.calls += 1
+        return self._filter(state, info, node)
+
+
+def test_the_first_pod_of_a_kind_asks_about_every_node_and_each_later_one_about_the_one_that_changed() -> None:
     model = Model([make_node(f"n{i}") for i in range(1000)], batch=True)
-    pods = [make_pod(f"p{i}", labels={"app": "a"}) for i in range(300)]
+    counting = Counting(next(p for p in model.framework.filter_plugins if p.name == NodeResourcesFit.name))
     model.place(make_pod("first", labels={"app": "a"}))
-    start = time.process_time()
-    for pod in pods:
-        model.place(pod)
-    assert (time.process_time() - start) / len(pods) < 0.001
+    assert counting.calls == 1000
+    for number in range(300):
+        model.place(make_pod(f"p{number}", labels={"app": "a"}))
+    assert counting.calls == 1000 + 300
+
+
+def on_nodes(*names: str) -> Object:
+    """An affinity to nodes by their names, each in a requirement of its own, all of them of one term."""
+    fields = [{"key": "metadata.name", "operator": "In", "values": [name]} for name in names]
+    return {
+        "nodeAffinity": {
+            "requiredDuringSchedulingIgnoredDuringExecution": {"nodeSelectorTerms": [{"matchFields": fields}]}
+        }
+    }
+
+
+@pytest.mark.parametrize("names", [("n3",), ("n3", "n4")], ids=["one node is left", "none is left"])
+def test_a_pod_whose_nodes_are_decided_before_any_is_looked_at_takes_the_plain_path(names: tuple[str, ...]) -> None:
+    nodes = [make_node(f"n{i}") for i in range(8)]
+    short, plain = Model(nodes, batch=True), Model(nodes, batch=False)
+    for number in range(3):
+        pod = make_pod(f"p{number}", affinity=on_nodes(*names))
+        assert explained(short, pod) == explained(plain, pod)
+        assert short.place(pod) == plain.place(pod)
+        assert short.algorithm.next_start_node_index == plain.algorithm.next_start_node_index
+    assert not Equivalence(short.framework, PodInfo(pod), short.snapshot).possible

@@ -88,8 +88,10 @@ class Stored:
         self.binder = plugin._binder
 
     def feasible(self, *claims: str) -> set[str] | str:
-        volumes = [{"name": c, "persistentVolumeClaim": {"claimName": c}} for c in claims]
-        state, info = CycleState(), PodInfo(make_pod("p", volumes=volumes))
+        return self.feasible_with(*({"name": c, "persistentVolumeClaim": {"claimName": c}} for c in claims))
+
+    def feasible_with(self, *volumes: Object) -> set[str] | str:
+        state, info = CycleState(), PodInfo(make_pod("p", volumes=list(volumes)))
         self.model.cache.update_snapshot(self.model.snapshot)
         try:
             result = self.model.algorithm.schedule_pod(state, info)
@@ -128,6 +130,36 @@ def test_a_volume_that_is_gone_is_missed_by_the_zone_plugin_first() -> None:
 )
 def test_claims_that_are_not_usable_keep_the_pod_from_every_node(claims: list[Object], why: str) -> None:
     assert Stored(*claims).feasible("c") == refused(why)
+
+
+def owned(uid: str, controller: bool = True) -> Object:
+    made = claim("p-data", "v")
+    made["metadata"]["ownerReferences"] = [{"kind": "Pod", "name": "p", "uid": uid, "controller": controller}]
+    return made
+
+
+NOT_OWNER = "PVC default/p-data was not created for pod default/p (pod is not owner)"
+
+
+@pytest.mark.parametrize(
+    ("claims", "expected"),
+    [
+        ([owned("p")], {"a1", "a2"}),
+        ([owned("an older p")], refused(NOT_OWNER)),
+        ([owned("p", controller=False)], refused(NOT_OWNER)),
+        ([claim("p-data", "v")], refused(NOT_OWNER)),
+        (
+            [],
+            refused('waiting for ephemeral volume controller to create the persistentvolumeclaim "p-data"'),
+        ),
+    ],
+    ids=["its own", "of a pod of that name before", "not its controller", "somebody's", "not there yet"],
+)
+def test_an_ephemeral_volume_is_used_only_if_its_claim_was_made_for_the_pod(
+    claims: list[Object], expected: set[str] | str
+) -> None:
+    stored = Stored(*claims, volume("v", "a"))
+    assert stored.feasible_with({"name": "data", "ephemeral": {"volumeClaimTemplate": {}}}) == expected
 
 
 def test_a_waiting_claim_goes_where_a_volume_is() -> None:
