@@ -41,7 +41,12 @@ from lifecycle.kubelet.cm.internal_container_lifecycle import (
 from lifecycle.kubelet.config.config import PodConfig
 from lifecycle.kubelet.config.sources import PodSources
 from lifecycle.kubelet.container.ref import Events, NoEvents, RecordedEvents
-from lifecycle.kubelet.eviction.eviction_manager import EvictionManager, NodePressure
+from lifecycle.kubelet.eviction.eviction_manager import (
+    EvictionManager,
+    MeasureDisk,
+    NodePressure,
+)
+from lifecycle.kubelet.eviction.storage_usage import local_storage
 from lifecycle.kubelet.housekeeping import Housekeeping, Job
 from lifecycle.kubelet.images.credentials import NodeCredentials
 from lifecycle.kubelet.images.image_gc_manager import (
@@ -50,7 +55,7 @@ from lifecycle.kubelet.images.image_gc_manager import (
 )
 from lifecycle.kubelet.images.image_manager import ImageManager
 from lifecycle.kubelet.kubelet import Kubelet, Loop
-from lifecycle.kubelet.kubelet_configuration import KubeletConfiguration
+from lifecycle.kubelet.kubelet_configuration import KubeletConfiguration, LocalNode
 from lifecycle.kubelet.kubelet_node_status import (
     Machine,
     NodeRegistration,
@@ -86,7 +91,6 @@ from lifecycle.kubelet.runtime_state import RuntimeState
 from lifecycle.kubelet.server.auth import KubeletAuth
 from lifecycle.kubelet.server.handler import KubeletServer
 from lifecycle.kubelet.server.listener import KubeletListener, NoListener
-from lifecycle.kubelet.stats.local_storage import local_storage
 from lifecycle.kubelet.stats.summary import Summary
 from lifecycle.kubelet.status.resize_conditions import PodResizeConditions
 from lifecycle.kubelet.status.status_manager import StatusManager
@@ -282,9 +286,7 @@ def new_main_kubelet(config: KubeletConfiguration, deps: Dependencies) -> Kubele
             events=events,
             pressure_changed=registration.report_status,
             thresholds=config.eviction_hard,
-            measure_disk=partial(local_storage, node=config.local)
-            if config.local
-            else None,
+            measure_disk=_measure_disk(config.local) if config.local else None,
         )
         loops.append(eviction_manager.run)
     server = KubeletServer(
@@ -323,6 +325,12 @@ def new_main_kubelet(config: KubeletConfiguration, deps: Dependencies) -> Kubele
         container_events=container_events,
         probe_updates=probe_updates,
         loops=loops,
+    )
+
+
+def _measure_disk(node: LocalNode) -> MeasureDisk:
+    return partial(
+        local_storage, root_dir=node.root_dir, pod_logs_dir=node.pod_logs_dir
     )
 
 

@@ -14,8 +14,7 @@ from lifecycle.cri.disk_usage import disk_usage
 from lifecycle.kubelet.container.ref import NoEvents
 from lifecycle.kubelet.eviction.eviction_manager import EvictionManager, NodePressure
 from lifecycle.kubelet.eviction.local_storage import is_limited, over_its_limit
-from lifecycle.kubelet.kubelet_configuration import LocalNode
-from lifecycle.kubelet.stats.local_storage import LocalStorage, local_storage
+from lifecycle.kubelet.eviction.storage_usage import LocalStorage, local_storage
 from lifecycle.kubelet.stats.summary import ContainerUsage, Observation, PodUsage, Summary
 
 Mi = 1 << 20
@@ -74,7 +73,7 @@ def test_the_first_limit_that_is_passed_is_told(given: Object, used: LocalStorag
 
 
 def test_layers_logs_and_scratch_volumes_are_measured(tmp_path: Path) -> None:
-    node = LocalNode(root_dir=tmp_path / "kubelet", pod_logs_dir=str(tmp_path / "pods"))
+    places = (tmp_path / "kubelet", str(tmp_path / "pods"))
     logs = tmp_path / "pods" / "default_p_p" / "a"
     volume = tmp_path / "kubelet" / "pods" / "p" / "volumes" / "kubernetes.io~empty-dir" / "scratch"
     for folder in (logs, volume):
@@ -82,7 +81,7 @@ def test_layers_logs_and_scratch_volumes_are_measured(tmp_path: Path) -> None:
         (folder / "file").write_bytes(os.urandom(Mi))
     (tmp_path / "kubelet" / "pods" / "p" / "etc-hosts").write_text("127.0.0.1 localhost\n")
     usage = PodUsage({"a": ContainerUsage(disk=3 * Mi), "b": ContainerUsage(disk=7)})
-    found = local_storage(pod({"a": None, "b": None}, scratch()), usage, node)
+    found = local_storage(pod({"a": None, "b": None}, scratch()), usage, *places)
     assert found.containers == {"a": 3 * Mi + disk_usage(logs), "b": 7}
     assert found.empty_dirs == {"scratch": disk_usage(volume)}
     assert found.rest == disk_usage(tmp_path / "kubelet" / "pods" / "p" / "etc-hosts")

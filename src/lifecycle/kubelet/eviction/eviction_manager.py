@@ -28,6 +28,7 @@ from lifecycle.cri.apis.errors import RuntimeServiceError
 from lifecycle.kubelet.container.ref import Events
 from lifecycle.kubelet.eviction.local_storage import is_limited, over_its_limit
 from lifecycle.kubelet.eviction.ranking import eviction_message, rank
+from lifecycle.kubelet.eviction.storage_usage import LocalStorage
 from lifecycle.kubelet.eviction.thresholds import (
     RESOURCES,
     Threshold,
@@ -35,7 +36,6 @@ from lifecycle.kubelet.eviction.thresholds import (
     parse_thresholds,
     thresholds_met,
 )
-from lifecycle.kubelet.stats.local_storage import LocalStorage
 from lifecycle.kubelet.stats.summary import PodUsage, Summary
 from lifecycle.kubelet.status.generate import (
     DISRUPTION_TARGET,

@@ -14,8 +14,8 @@ from __future__ import annotations
 from lifecycle.api.pod_resources import pod_limits
 from lifecycle.api.quantity import Quantity, parse_quantity
 from lifecycle.api.wire import Object
+from lifecycle.kubelet.eviction.storage_usage import LocalStorage, empty_dirs
 from lifecycle.kubelet.eviction.thresholds import EPHEMERAL_STORAGE
-from lifecycle.kubelet.stats.local_storage import LocalStorage, empty_dirs
 
 
 def is_limited(pod: Object) -> bool:

@@ -15,7 +15,6 @@ from pathlib import Path
 from lifecycle.api.wire import Object
 from lifecycle.cri.disk_usage import disk_usage
 from lifecycle.kubelet.config.directories import PodDirectories
-from lifecycle.kubelet.kubelet_configuration import LocalNode
 from lifecycle.kubelet.logs.files import pod_logs_directory
 from lifecycle.kubelet.stats.summary import PodUsage
 from lifecycle.kubelet.volume.empty_dir import EMPTY_DIR_PLUGIN
@@ -46,13 +45,15 @@ def empty_dirs(pod: Object) -> list[Object]:
     return [volume for volume in volumes if volume.get("emptyDir") is not None]
 
 
-def local_storage(pod: Object, usage: PodUsage, node: LocalNode) -> LocalStorage:
-    """`usage`: what the runtime says of the pod's containers. Not for the event
-    loop.
+def local_storage(
+    pod: Object, usage: PodUsage, root_dir: Path, pod_logs_dir: str
+) -> LocalStorage:
+    """`usage`: what the runtime says of the pod's containers; the two directories are
+    the kubelet's. Not for the event loop.
     """
     uid = pod["metadata"]["uid"]
-    places = PodDirectories(node.root_dir)
-    logs = Path(pod_logs_directory(pod, node.pod_logs_dir))
+    places = PodDirectories(root_dir)
+    logs = Path(pod_logs_directory(pod, pod_logs_dir))
     return LocalStorage(
         {
             name: each.disk + disk_usage(logs / name)
