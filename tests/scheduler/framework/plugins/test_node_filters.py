@@ -11,6 +11,7 @@ from lifecycle.scheduler.framework.cycle_state import CycleState
 from lifecycle.scheduler.framework.interface import FilterPlugin
 from lifecycle.scheduler.framework.node_info import NodeInfo, PodInfo
 from lifecycle.scheduler.framework.plugins.node_name import NodeName
+from lifecycle.scheduler.framework.plugins.node_resources_fit import insufficient_resources
 from lifecycle.scheduler.framework.plugins.node_unschedulable import NodeUnschedulable
 from lifecycle.scheduler.framework.status import unresolvable
 from lifecycle.scheduler.framework.types import ClusterEvent
@@ -72,3 +73,13 @@ def test_what_may_end_the_refusals() -> None:
         assert bool(hint(info, marked, usable))
         assert not hint(info, usable, usable)
         assert not hint(info, usable, marked)
+
+
+def test_only_what_the_empty_node_lacks_as_well_is_hopeless() -> None:
+    """Where pods may be sent away, those that are too many and what they use come back; what was never there does not."""
+    full = NodeInfo(make_node("n", pods="1", cpu="2"))
+    full.add_pod(PodInfo(make_pod("there", requests={"cpu": "1"})))
+    pod = PodInfo(make_pod("p", requests={"cpu": "2"}))
+    assert insufficient_resources(pod, full) == [("Too many pods", False), ("Insufficient cpu", False)]
+    large = PodInfo(make_pod("p", requests={"cpu": "3"}))
+    assert insufficient_resources(large, full) == [("Too many pods", False), ("Insufficient cpu", True)]

@@ -138,3 +138,13 @@ def test_balance_over_the_resources_one_names() -> None:
     pod = make_pod("p", requests={"example.com/gpu": "4", "cpu": "2"})
     # a: gpu 1.0, cpu 0.5: balance 75, 100 before: 50 + (50-25)/2 = 62; b: gpu 0.5, cpu 0.5: 100: 75
     assert decide("NodeResourcesBalancedAllocation", args, pod) == {"a": 62, "b": 75}
+
+
+def test_balance_is_between_processors_and_memory_where_nothing_else_is_named() -> None:
+    pod = make_pod("p", requests={"cpu": "2", "memory": "1Mi"})
+
+    def over(*names: str) -> dict[str, int] | str:
+        args = {"resources": [{"name": name, "weight": 1} for name in names]} if names else {}
+        return decide("NodeResourcesBalancedAllocation", args, pod)
+
+    assert over() == over("cpu", "memory") != over("cpu", "example.com/none")

@@ -309,3 +309,23 @@ DISK = {"name": "d", "awsElasticBlockStore": {"volumeID": "vol-1"}}
 )
 def test_only_a_pod_with_the_same_volume_makes_way_for_one(waiting: Object, gone: Object, expected: bool) -> None:
     assert wakes("VolumeRestrictions", "AssignedPod/Delete", waiting, gone, None) is expected
+
+
+@pytest.mark.parametrize(
+    ("gone", "expected"),
+    [
+        ({"port": 80}, True),
+        ({"port": 81}, False),
+        ({"port": 80, "placed": False}, False),  # it never had the port
+    ],
+)
+def test_a_port_is_free_when_a_pod_that_had_it_goes(gone: dict[str, Any], expected: bool) -> None:
+    def on_port(name: str, port: int, **spec: Any) -> Object:
+        pod = make_pod(name, **spec)
+        pod["spec"]["containers"][0]["ports"] = [{"hostPort": port, "containerPort": port, "protocol": "TCP"}]
+        return pod
+
+    where = {"nodeName": "n"} if gone.get("placed", True) else {}
+    old = on_port("old", gone["port"], **where)
+    assert wakes("NodePorts", "AssignedPod/Delete", on_port("p", 80), old, None) is expected
+    assert not wakes("NodePorts", "AssignedPod/Delete", on_port("p", 80), None, None)
