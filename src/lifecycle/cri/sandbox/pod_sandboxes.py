@@ -58,14 +58,9 @@ class PodSandboxes(Containers):
             if sandbox.networked:
                 await self._connect(sandbox)
             self._write_files(sandbox)
+            places = self._netns(sandbox_id), str(directory), self._shm(sandbox_id)
             spec = sandbox_spec(
-                config,
-                sandbox_id,
-                self._netns(sandbox_id),
-                str(directory),
-                self._shm(sandbox_id),
-                nodename=self.nodename,
-                userns=userns,
+                config, sandbox_id, *places, nodename=self.nodename, userns=userns
             )
             write_json(f"{directory}/config.json", spec)
             write_json(f"{directory}/shim.json", {})
