@@ -3,16 +3,13 @@
 All kinds go the same way. What a client sent is brought to its normal form and given
 its defaults; the fields are booked to their manager; admission may change it (all of
 this in `endpoints.handlers`); the strategy drops what the client may not set;
-validation looks at what is left; then it is written, if nobody was faster. What differs
-between kinds says the resource's strategy (see `rest.strategy`).
+validation looks at what is left; then it is written. `rest.strategy` says what differs.
 
-An update is a loop: take the stored object, work out the new one, write it on condition
-that nothing happened in between; if something did, take the newer one and try again –
-unless the client itself named the version it wanted to replace.
+An update is a loop: take the stored object, work out the new one, write it unless
+something happened meanwhile; then try again, if the client named no version itself.
 
-Upstream: `apiserver/pkg/registry/generic/registry/store.go` (`Store.Create`,
-`Store.Update`), `registry/rest/create.go` (`BeforeCreate`), `registry/rest/update.go`
-(`BeforeUpdate`), `storage/etcd3/store.go` (`GuaranteedUpdate`), v1.36.
+Upstream: `registry/generic/registry/store.go` (`Create`, `Update`),
+`registry/rest/{create,update}.go`, `storage/etcd3/store.go` (`GuaranteedUpdate`), v1.36
 """
 
 from __future__ import annotations
@@ -203,7 +200,7 @@ class ResourceStore:
                 causes = await beside(
                     scope.size,
                     causes_as_sent,
-                    lambda: in_cluster + self._rules(scope).validate(obj),
+                    lambda: in_cluster + self._kind(scope).validate(obj),
                     scope.empties,
                 )
             if causes:
@@ -240,7 +237,7 @@ class ResourceStore:
             self.undo(obj)
             raise
 
-    def _rules(self, scope: RequestScope) -> Strategy:
+    def _kind(self, scope: RequestScope) -> Strategy:
         return self.strategy.in_version(scope.requested_version)
 
     def _taken(self, obj: Object, scope: RequestScope) -> StatusError:
@@ -380,9 +377,7 @@ class ResourceStore:
             causes = await beside(
                 scope.size,
                 causes_as_sent,
-                lambda: validate_update(
-                    self._rules(scope), new, old, scope.subresource
-                ),
+                lambda: validate_update(self._kind(scope), new, old, scope.subresource),
                 scope.empties,
             )
         if causes:
