@@ -193,6 +193,7 @@ class ResourceStore:
         self, obj: Object, scope: RequestScope, validate: Validate
     ) -> Cached:
         resource, name = self.resource, obj["metadata"].get("name", "")
+        strategy = self.strategy.in_version(scope.requested_version)
         self.begin_create(obj, scope)
         try:
             with span("apiserver", "validation"):
@@ -200,7 +201,7 @@ class ResourceStore:
                 causes = await beside(
                     scope.size,
                     causes_as_sent,
-                    lambda: in_cluster + self._kind(scope).validate(obj),
+                    lambda: in_cluster + strategy.validate(obj),
                     scope.empties,
                 )
             if causes:
@@ -236,9 +237,6 @@ class ResourceStore:
         except BaseException:
             self.undo(obj)
             raise
-
-    def _kind(self, scope: RequestScope) -> Strategy:
-        return self.strategy.in_version(scope.requested_version)
 
     def _taken(self, obj: Object, scope: RequestScope) -> StatusError:
         """409 for a name that is taken. Upstream: the end of `Store.Create`,
@@ -373,11 +371,12 @@ class ResourceStore:
         }
         await beside(scope.size, self._before_update, new, old, scope)
         self.begin_update(new, old, scope)
+        strategy = self.strategy.in_version(scope.requested_version)
         with span("apiserver", "validation"):
             causes = await beside(
                 scope.size,
                 causes_as_sent,
-                lambda: validate_update(self._kind(scope), new, old, scope.subresource),
+                lambda: validate_update(strategy, new, old, scope.subresource),
                 scope.empties,
             )
         if causes:

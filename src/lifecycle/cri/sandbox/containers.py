@@ -83,9 +83,7 @@ class Containers(RuntimeState):
             image["config"],
             str(sandbox.directory),
             self._shm(sandbox.id),
-            (self.nodename or os.uname().nodename)
-            if sandbox.config.host_network
-            else "",
+            self._host_name if sandbox.config.host_network else "",
             target.pid if target else 0,
             user=user,
         )

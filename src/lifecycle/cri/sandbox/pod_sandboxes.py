@@ -108,7 +108,7 @@ class PodSandboxes(Containers):
         """
         config, directory = sandbox.config, sandbox.directory
         name = (
-            self.nodename or os.uname().nodename
+            self._host_name
             if config.host_network
             else config.hostname or config.metadata.name
         )

@@ -7,6 +7,7 @@ Upstream: containerd `internal/cri/server/service.go` (`criService`), `events.go
 from __future__ import annotations
 
 import asyncio
+import os
 import time
 from collections.abc import Callable
 from pathlib import Path
@@ -79,6 +80,11 @@ class RuntimeState:
         )
         for handler in self._handlers:
             handler(event)
+
+    @property
+    def _host_name(self) -> str:
+        """What a pod on the node's network is called."""
+        return self.nodename or os.uname().nodename
 
     def _netns(self, sandbox_id: str) -> str:
         return str(self.root / "netns" / sandbox_id)
