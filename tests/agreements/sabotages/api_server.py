@@ -28,6 +28,7 @@ from lifecycle.agreements.small_print import small_print_agreement
 from lifecycle.api.status import forbidden
 from lifecycle.api.wire import RequestInfo, UserInfo
 from lifecycle.apiserver.authz.union import UnionAuthorizer
+from lifecycle.apiserver.filters.queue_set import Queue, QueueSet
 from lifecycle.cluster.target import HandlerTarget
 from lifecycle.etcd.keys import registry_key, resource_prefix
 from lifecycle.inspector import open_recording
@@ -185,6 +186,11 @@ def misread_group(monkeypatch: pytest.MonkeyPatch, spoilt: IsSpoilt) -> None:
     monkeypatch.setattr(discovery, "read_by_ours", read)
 
 
+def first_come(queues: QueueSet) -> Queue:
+    """As if there were one line for everybody."""
+    return min((each for each in queues.queues.values() if each.waiting), key=lambda each: each.waiting[0].arrived)
+
+
 EVENT = {"level": "Spoilt", "stage": "Spoilt"}
 JUDGED = (
     Judged(
@@ -197,6 +203,13 @@ JUDGED = (
                 constant(None),
                 (r"one gives up \| (5|6)", r"little time \| (7|8)"),
                 because="in these two scenes the next one in the line moves up",
+            ),
+            Sabotage(
+                "first come, first served",
+                "apiserver.filters.queue_set.QueueSet._next",
+                first_come,
+                (r"has one queue \| (1[2-9]|2\d)\.", r"from two queues \| (9|1\d)\."),
+                because="from then on, others are inside",
             ),
         ),
         answers=(
