@@ -13,6 +13,7 @@ tables and the checks of claims only.
     coverage_map  which tests run which line
     measuring     how that is learnt, in the process that runs them
     children      the same of the processes that those start
+    readers       who reads what a module computes while it is imported
     workshop      a copy of `src` in which one file is broken at a time
     grafting      a broken function in a process that has loaded its module already
     nursery       a process that has loaded all libraries, and forks for each mutant

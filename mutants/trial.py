@@ -6,10 +6,12 @@ import ast
 import difflib
 from collections.abc import Iterator
 from dataclasses import asdict, dataclass
+from pathlib import Path
 from typing import Any
 
 from mutants.candidates import Candidate
 from mutants.coverage_map import CoverageMap
+from mutants.readers import Readers
 from mutants.workshop import Workshop
 
 FIRST = 40
@@ -42,18 +44,15 @@ class Outcome:
 def trial(candidate: Candidate, workshop: Workshop, coverage: CoverageMap) -> Outcome:
     """Ask the tests that run the changed statement; if all pass, the whole files in which these tests stand.
 
-    If tests were measured so that each ran all that it needs (`coverage.apart`), the files have nothing to add. What runs
-    only when its module is imported is asked about by whoever uses the module. A statement of a function that no test
-    runs cannot be noticed by any.
+    If tests were measured so that each ran all that it needs (`coverage.apart`), the files have nothing to add. A
+    statement of a function that no test runs cannot be noticed by any.
     """
     text = candidate.mutated()
     assert text is not None
     source = candidate.module.read_text()
-    lines = lines_of_statement(source, candidate.line)
-    tests = coverage.of_lines(candidate.module, lines)
+    tests = asked(candidate.module, source, candidate.line, coverage, workshop.readers)
     passed, by = True, ""
-    if tests or not lines or not coverage.is_current(candidate.module):
-        tests = tests or coverage.of_module(candidate.module)
+    if tests:
         in_children = str(candidate.module) in coverage.in_children
         with workshop.broken(candidate.module, text, in_children=in_children):
             if coverage.apart:
@@ -65,6 +64,22 @@ def trial(candidate: Candidate, workshop: Workshop, coverage: CoverageMap) -> Ou
     before, after = changed_lines(source, text)
     name = str(candidate.module.relative_to(workshop.checkout))
     return Outcome(name, candidate.line, candidate.operator, before, after, noticed=not passed, by=by)
+
+
+def asked(module: Path, source: str, line: int, coverage: CoverageMap, readers: Readers) -> list[str]:
+    """The tests that may notice a change of a line, those first that are likeliest to. About what runs when the module is
+    imported, those who read what it left behind are asked, wherever that is; then whoever runs anything of the module.
+    """
+    lines = lines_of_statement(source, line)
+    if lines:
+        known = coverage.of_lines(module, lines)
+        return known if known or coverage.is_current(module) else coverage.of_module(module)
+    reading = {
+        nodeid
+        for where, numbers in readers.of_line(module, line).items()
+        for nodeid in (coverage.of_lines(where, numbers) if coverage.is_current(where) else coverage.of_module(where))
+    }
+    return [*coverage.quickest(reading), *(each for each in coverage.of_module(module) if each not in reading)]
 
 
 def lines_of_statement(source: str, line: int) -> range:

@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from dataclasses import dataclass
 from pathlib import Path
 
 from mutants.candidates import candidates
 from mutants.coverage_map import CoverageMap
+from mutants.readers import Readers
 from mutants.sample import Lines
-from mutants.trial import lines_of_statement
+from mutants.trial import asked
 
 
 @dataclass(frozen=True)
@@ -33,16 +35,16 @@ class Unrun:
         return "\n".join(out)
 
 
-def unrun(modules: Lines, coverage: CoverageMap) -> Unrun:
-    """What runs when a module is imported is run by whoever uses it, and a module that has changed since is left out."""
+def unrun(modules: Lines, coverage: CoverageMap, readers: Readers) -> Unrun:
+    """What runs when a module is imported counts as run if a test can be asked about it. A module that has changed since it
+    was measured is left out."""
     bare: dict[Path, dict[int, int]] = {}
     count = 0
     for module, lines in modules.items():
         source = module.read_text()
-        for line, _ in candidates(module, lines):
-            count += 1
-            statement = lines_of_statement(source, line)
-            if statement and coverage.is_current(module) and not coverage.of_lines(module, statement):
-                known = bare.setdefault(module, {})
-                known[line] = known.get(line, 0) + 1
+        places = Counter(line for line, _ in candidates(module, lines))
+        count += places.total()
+        for line, here in places.items():
+            if coverage.is_current(module) and not asked(module, source, line, coverage, readers):
+                bare.setdefault(module, {})[line] = here
     return Unrun(bare, count)

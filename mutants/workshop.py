@@ -12,6 +12,7 @@ from pathlib import Path
 
 from mutants.grafting import Graft, graft_of
 from mutants.nursery import Nursery
+from mutants.readers import Readers
 
 CHECKOUT = Path(__file__).resolve().parents[1]
 
@@ -27,6 +28,7 @@ class Workshop:
         self.checkout = checkout
         self.imports = imports
         self.loaded = loaded
+        self.readers = Readers(checkout / "src")
         self.graft: Graft | None = None
         self.folder = Path(tempfile.mkdtemp(prefix="mutants-"))
         self.source = self.folder / "src"

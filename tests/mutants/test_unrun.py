@@ -5,6 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 
 from mutants.coverage_map import CoverageMap
+from mutants.readers import Readers
 from mutants.unrun import unrun
 
 SOURCE = """LIMIT = 3
@@ -21,14 +22,23 @@ def test_lines_that_no_test_runs_are_listed_by_their_places(tmp_path: Path) -> N
     module = tmp_path / "module.py"
     module.write_text(SOURCE)
     coverage = CoverageMap({str(module): {5: ["t"], 7: ["t"]}}, {"t": 0.1})
-    found = unrun({module: None}, coverage)
+    found = unrun({module: None}, coverage, Readers(tmp_path))
     assert set(found.lines[module]) == {6}
     assert 0 < found.share < 0.5
     assert "return n + 1" in found.text(tmp_path)
-    assert unrun({module: frozenset({5, 7})}, coverage).lines == {}
+    assert unrun({module: frozenset({5, 7})}, coverage, Readers(tmp_path)).lines == {}
 
 
 def test_what_has_changed_since_is_not_known_to_be_bare(tmp_path: Path) -> None:
     module = tmp_path / "module.py"
     module.write_text(SOURCE)
-    assert unrun({module: None}, CoverageMap({str(module): {0: ["t"]}}, {"t": 0.1})).lines == {}
+    assert unrun({module: None}, CoverageMap({str(module): {0: ["t"]}}, {"t": 0.1}), Readers(tmp_path)).lines == {}
+
+
+def test_a_constant_that_no_test_has_to_do_with_is_listed(tmp_path: Path) -> None:
+    """Whether a function that reads it is run is what counts; it stands in another module here."""
+    limits, module = tmp_path / "limits.py", tmp_path / "module.py"
+    limits.write_text("LIMIT = 3\nOTHER = 4\n")
+    module.write_text("from limits import LIMIT\n\n\ndef f():\n    return LIMIT\n")
+    coverage = CoverageMap({str(module): {5: ["t"]}}, {"t": 0.1})
+    assert set(unrun({limits: None}, coverage, Readers(tmp_path)).lines[limits]) == {2}
