@@ -10,6 +10,7 @@ from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, T
 
 from mutants.coverage_map import CoverageMap, measure, test_files
 from mutants.quoted import quoted_lines
+from mutants.readers import Readers
 from mutants.report import Score, keep, with_reasons
 from mutants.sample import Lines, sample
 from mutants.trial import Outcome, trial
@@ -121,10 +122,11 @@ def main(names: tuple[str, ...], count: int, seed: int, minutes: float, only_unr
     if unknown:
         raise click.UsageError(f"no room called {', '.join(unknown)}; there are {', '.join(known)}")
     if only_unrun:
+        readers = Readers(PACKAGE.parent)
         for room in names or known:
             lines, tests = modules_and_tests(room)
             coverage = measured(room, lines, tests)
-            click.echo(unrun(lines, coverage).text(CHECKOUT))
+            click.echo(unrun(lines, coverage, readers).text(CHECKOUT))
         return
     scores = []
     for room in names or known:

@@ -4,9 +4,13 @@ from __future__ import annotations
 
 from pathlib import Path
 
+import pytest
+from click.testing import CliRunner
 from mutants.coverage_map import CoverageMap
 from mutants.readers import Readers
 from mutants.unrun import unrun
+
+from mutants import __main__ as program
 
 SOURCE = """LIMIT = 3
 
@@ -42,3 +46,16 @@ def test_a_constant_that_no_test_has_to_do_with_is_listed(tmp_path: Path) -> Non
     module.write_text("from limits import LIMIT\n\n\ndef f():\n    return LIMIT\n")
     coverage = CoverageMap({str(module): {5: ["t"]}}, {"t": 0.1})
     assert set(unrun({limits: None}, coverage, Readers(tmp_path)).lines[limits]) == {2}
+
+
+def test_what_no_test_runs_is_listed_for_whoever_asks(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    module = tmp_path / "module.py"
+    module.write_text(SOURCE)
+    coverage = CoverageMap({str(module): {5: ["t"], 7: ["t"]}}, {"t": 0.1})
+    monkeypatch.setattr(program, "PACKAGE", tmp_path / "lifecycle")
+    monkeypatch.setattr(program, "CHECKOUT", tmp_path)
+    monkeypatch.setattr(program, "modules_and_tests", lambda _: ({module: None}, []))
+    monkeypatch.setattr(program, "measured", lambda *_: coverage)
+    result = CliRunner().invoke(program.main, ["controllers", "--unrun"], catch_exceptions=False)
+    assert result.exit_code == 0
+    assert "6 return n + 1" in result.output
