@@ -53,6 +53,7 @@ def test_what_no_test_runs_is_listed_for_whoever_asks(tmp_path: Path, monkeypatc
     module.write_text(SOURCE)
     coverage = CoverageMap({str(module): {5: ["t"], 7: ["t"]}}, {"t": 0.1})
     monkeypatch.setattr(program, "PACKAGE", tmp_path / "lifecycle")
+    monkeypatch.setattr(program, "rooms", lambda: ["controllers"])
     monkeypatch.setattr(program, "CHECKOUT", tmp_path)
     monkeypatch.setattr(program, "modules_and_tests", lambda _: ({module: None}, []))
     monkeypatch.setattr(program, "measured", lambda *_: coverage)
