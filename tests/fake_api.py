@@ -33,6 +33,8 @@ class FakeAPI:
     clock: Clock = field(default_factory=Clock)
     names: NameSource = field(default_factory=lambda: NameSource(1))
     on_list: Callable[[], None] = lambda: None
+    refuse: Callable[[Request], StatusError | None] = lambda request: None
+    """What it says to a request instead of serving it; None: nothing is wrong with it."""
 
     def __post_init__(self) -> None:
         self.objects: dict[tuple[Resource, str, str], Object] = {}
@@ -97,6 +99,8 @@ class FakeAPI:
         try:
             if request.param("watch"):
                 return self._watch(request, res, namespace)
+            if refusal := self.refuse(request):
+                raise refusal
             return Response(obj=self._serve(request, res, namespace, name, sub))
         except StatusError as error:
             return Response(error.code, obj=error.status)

@@ -17,6 +17,7 @@ from lifecycle.controllers.podautoscaler.replica_calculator import (
     Tolerances,
     calculate_requests,
     group_pods,
+    utilization,
 )
 from lifecycle.controllers.podautoscaler.scaling_rules import Bounds, ScaleHistory, normalize
 
@@ -201,3 +202,63 @@ def test_it_never_leaves_its_bounds(
     found = normalize(history, rules, Bounds(current, 1, 40), desired, NOW)
     assert 1 <= found.replicas <= 40
     assert (desired, NOW) in history.recommendations
+
+
+def calculator(there: int, current: int | None = None) -> ReplicaCalculator:
+    return ReplicaCalculator(running(there), there if current is None else current, Tolerances(0.1, 0.1), FixedClock())
+
+
+def test_where_nothing_is_missing_the_ratio_alone_decides() -> None:
+    """Also if there are fewer pods than were asked for: four of three pods' load is fewer than five."""
+    for asked in (3, 5, 9):
+        assert calculator(3, asked).resource_replicas(measured(1200, 1200, 1200), 100, "cpu").replicas == 4
+    assert calculator(3, 5).resource_replicas(measured(1000, 1000, 1000), 100, "cpu").replicas == 5
+
+
+def test_a_guess_never_turns_the_way() -> None:
+    """Down to a number that is above the present one is no way down, and the other way round."""
+    assert calculator(4, 2).resource_replicas(measured(500, 500, 500, None), 100, "cpu").replicas == 2
+    assert calculator(4, 9).resource_replicas(measured(2000, 2000, 2000, None), 100, "cpu").replicas == 9
+
+
+def test_the_missing_say_nothing_where_the_target_is_met() -> None:
+    metrics = measured(1000, 1000, None)
+    assert calculator(3).resource_replicas(metrics, 100, "cpu").replicas == 3
+    assert set(metrics) == {"p0", "p1"}
+
+
+def test_an_average_per_pod() -> None:
+    assert calculator(3).plain_replicas(measured(20, 30, 40), 10, "") == Proposal(9, 30)
+    assert calculator(3).plain_replicas(measured(20, 30, None), 10, "") == Proposal(5, 25)  # it uses nothing
+    assert calculator(3).plain_replicas(measured(2, 4, None), 10, "") == Proposal(2, 3)  # it uses ten: 16 of 30
+    with pytest.raises(MetricsError, match="no pods returned by selector while calculating replica count"):
+        calculator(0, 3).plain_replicas(measured(20), 10, "")
+
+
+def test_one_value_for_all_pods_together() -> None:
+    assert calculator(3).value_replicas(20, 10) == Proposal(6, 20)
+    assert calculator(3).value_replicas(109, 100) == Proposal(3, 109)
+    assert calculator(3, 7).value_replicas(109, 100) == Proposal(7, 109)
+    assert calculator(0, 0).value_replicas(25, 10) == Proposal(3, 25)
+    with pytest.raises(MetricsError, match="unable to calculate ready pods: no pods returned by selector"):
+        calculator(0, 3).value_replicas(20, 10)
+    some = ReplicaCalculator(
+        [pod(0), pod(1, ready="False"), pod(2, phase="Pending"), pod(3, phase="Failed")],
+        4,
+        Tolerances(0.1, 0.1),
+        FixedClock(),
+    )
+    assert some.value_replicas(30, 10) == Proposal(3, 30), "only who runs and is ready counts"
+    assert calculator(2).value_replicas(2**31, 1).replicas == 2**31 - 1
+
+
+def test_one_value_shared_among_the_pods() -> None:
+    assert calculator(3).per_pod_replicas(50, 10, 3) == Proposal(5, 17)
+    assert calculator(3).per_pod_replicas(32, 10, 3) == Proposal(3, 11)
+    assert calculator(3).per_pod_replicas(50, 10, 0) == Proposal(5, 50)
+    assert calculator(3).per_pod_replicas(2**40, 1, 3).replicas == 2**31 - 1
+
+
+def test_usage_of_nobody_known_is_an_error() -> None:
+    with pytest.raises(MetricsError, match="no metrics returned matched known pods"):
+        utilization(measured(10), {"other": 1}, 50)

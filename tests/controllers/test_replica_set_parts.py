@@ -10,11 +10,13 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from lifecycle.api.clock import VIRTUAL_EPOCH, Clock, format_time, run_virtual
+from lifecycle.api.status import failure
 from lifecycle.api.wire import Object
 from lifecycle.client.keyed_worker import RetryError
 from lifecycle.controllers.consistency_store import ConsistencyStore
 from lifecycle.controllers.expectations import ControllerExpectations
 from lifecycle.controllers.pod_control import pods_prefix
+from lifecycle.controllers.replicaset.manage_replicas import manage_replicas
 from lifecycle.controllers.replicaset.slow_start_batch import slow_start_batch
 from lifecycle.controllers.replicaset.status import calculate_status
 from lifecycle.controllers.replicaset.victim_ranking import POD_DELETION_COST, get_pods_to_delete
@@ -159,3 +161,120 @@ def test_pods_are_available_after_min_ready_seconds() -> None:
 def test_names_of_pods() -> None:
     assert pods_prefix("nginx-747d4c55d8") == "nginx-747d4c55d8-"
     assert pods_prefix("a" * 253) == "a" * 253
+
+
+def a_replica_set(replicas: int | None) -> Object:
+    spec: Object = {"template": {"metadata": {}, "spec": {}}}
+    if replicas is not None:
+        spec["replicas"] = replicas
+    meta = {"name": "rs", "namespace": "ns", "uid": "u"}
+    return {"apiVersion": "apps/v1", "kind": "ReplicaSet", "metadata": meta, "spec": spec}
+
+
+class _Pods:
+    """Makes and deletes pods; what it was told to refuse is refused."""
+
+    def __init__(self, refuse_after: int = 10**6, error: Exception | None = None) -> None:
+        self.made, self.deleted = 0, list[str]()
+        self.asked = 0
+        self.refuse_after, self.error = refuse_after, error or failure(403, "Forbidden", "quota")
+
+    async def create_pod(self, body: bytes, namespace: str, owner: Object) -> None:
+        self.asked += 1
+        if self.asked > self.refuse_after:
+            raise self.error
+        self.made += 1
+
+    async def delete_pod(self, name: str, namespace: str, owner: Object) -> None:
+        self.asked += 1
+        if self.asked > self.refuse_after:
+            raise self.error
+        self.deleted.append(name)
+
+
+def managed(replicas: int | None, there: list[Object], pods: _Pods) -> tuple[Exception | None, tuple[int, int]]:
+    """The error; how many creations are still waited for, and how many requests were made."""
+
+    async def main() -> tuple[Exception | None, tuple[int, int]]:
+        expectations = ControllerExpectations(Clock())
+        control: Any = pods
+        error = await manage_replicas(
+            a_replica_set(replicas),
+            there,
+            pod_control=control,
+            expectations=expectations,
+            related_pods=lambda: there,
+            now=NOW,
+        )
+        left = 0
+        while not expectations.satisfied("ns/rs") and left < 1000:
+            expectations.creation_observed("ns/rs")
+            left += 1
+        return error, (left, pods.asked)
+
+    return run_virtual(main())
+
+
+def in_namespace(*pods: Object) -> list[Object]:
+    return [{**pod, "metadata": {**pod["metadata"], "namespace": "ns"}} for pod in pods]
+
+
+def test_what_was_made_is_waited_for_and_what_was_refused_is_not() -> None:
+    assert managed(7, [], _Pods()) == (None, (7, 7))
+    assert managed(None, [], _Pods()) == (None, (1, 1)), "one, as the API server would have written"
+    error, (left, asked) = managed(7, [], _Pods(refuse_after=0))
+    assert (str(error), left, asked) == ("quota", 0, 1), "one was tried, and six were not"
+    error, (left, asked) = managed(7, [], _Pods(refuse_after=2))
+    assert (str(error), left, asked) == ("quota", 2, 3)
+    assert managed(700, [], _Pods())[1] == (500, 500), "the rest is the next sync's"
+
+
+def test_a_namespace_that_goes_away_is_no_error_of_a_replica_sets() -> None:
+    going = failure(403, "Forbidden", "no", {"causes": [{"reason": "NamespaceTerminating"}]})
+    assert managed(3, [], _Pods(refuse_after=0, error=going))[0] is None
+
+
+def test_as_many_go_as_are_too_many_and_one_that_is_gone_is_no_error() -> None:
+    there = in_namespace(a_pod("a", phase="Pending"), a_pod("b", ready=9), a_pod("c", ready=9000))
+    pods = _Pods()
+    assert managed(1, there, pods)[0] is None
+    assert pods.deleted == ["a", "b"]
+    assert managed(3, there, pods := _Pods()) == (None, (0, 0))
+    gone = _Pods(refuse_after=0, error=failure(404, "NotFound", "gone"))
+    assert managed(0, there, gone) == (None, (0, 3)), "nobody will tell of it: it is not waited for"
+    refused = _Pods(refuse_after=1)
+    error, (_, asked) = managed(0, there, refused)
+    assert (str(error), asked) == ("quota", 3), "all are asked for at once"
+
+
+def test_deletions_are_waited_for_one_by_one() -> None:
+    async def main() -> None:
+        expectations = ControllerExpectations(Clock())
+        pods: Any = _Pods()
+        there = in_namespace(a_pod("a"), a_pod("b"))
+        rs = a_replica_set(0)
+        await manage_replicas(
+            rs, there, pod_control=pods, expectations=expectations, related_pods=lambda: there, now=NOW
+        )
+        for name in ("ns/a", "ns/a", "ns/b"):
+            assert not expectations.satisfied("ns/rs")
+            expectations.deletion_observed("ns/rs", name)
+        assert expectations.satisfied("ns/rs")
+
+    run_virtual(main())
+
+
+def test_a_cancellation_is_no_failed_create() -> None:
+    async def cancelled() -> None:
+        raise asyncio.CancelledError
+
+    async def main() -> None:
+        with pytest.raises(asyncio.CancelledError):
+            await slow_start_batch(3, 1, cancelled)
+
+    run_virtual(main())
+
+
+def test_a_batch_is_never_larger_than_what_is_left() -> None:
+    assert batches(2) == ([1, 1], 2, None)
+    assert batches(3) == ([1, 2], 3, None)
