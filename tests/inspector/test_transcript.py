@@ -117,9 +117,10 @@ def test_what_does_not_change_the_answer_to_a_get_is_no_part_of_the_question(tar
 
 
 @pytest.mark.parametrize("name", ["timeout", "timeoutSeconds", "allowWatchBookmarks"])
-def test_for_other_verbs_only_the_form_is_left_out(name: str) -> None:
-    assert Question.of("POST", f"{SAME}&{name}=1") != Question.of("POST", SAME)
-    assert Question.of("POST", f"{SAME}&pretty=1&fieldValidation=Strict") == Question.of("POST", SAME)
+@pytest.mark.parametrize("verb", ["POST", "DELETE", "patch"])
+def test_for_other_verbs_only_the_form_is_left_out(name: str, verb: str) -> None:
+    assert Question.of(verb, f"{SAME}&{name}=1") != Question.of(verb, SAME)
+    assert Question.of(verb, f"{SAME}&pretty=1&fieldValidation=Strict") == Question.of(verb, SAME)
 
 
 @pytest.mark.parametrize("target", ["/api/v1/pods", "/api/v1/pods?limit=6", f"{SAME}&watch=", "/api/v1/pod?limit=5"])

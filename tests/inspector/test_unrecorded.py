@@ -3,11 +3,17 @@
 from __future__ import annotations
 
 from dataclasses import replace
+from types import SimpleNamespace
 from typing import Any
 
 from lifecycle.inspector import open_recording
 from lifecycle.inspector.exchange import Exchange
-from lifecycle.inspector.unrecorded import scenario_before, unrecorded_clean_up, unrecorded_deletions
+from lifecycle.inspector.unrecorded import (
+    scenario_before,
+    unrecorded_clean_up,
+    unrecorded_deletions,
+    unrecorded_namespaces,
+)
 
 HOOKS = "/apis/admissionregistration.k8s.io/v1/validatingwebhookconfigurations"
 PODS = "/api/v1/namespaces/a/pods"
@@ -68,3 +74,88 @@ def test_what_was_only_tried_or_deleted_on_the_way_needs_no_clean_up() -> None:
     assert unrecorded_clean_up(exchanges) == [f"{where}/a"]
     deleted = replace(exchange(3, f"{where}/a", 200, made), method="DELETE")
     assert unrecorded_clean_up([*exchanges, deleted]) == []
+
+
+def get(n: int, path: str, response: Any) -> Exchange:
+    return replace(exchange(n, path, 200, response), method="GET")
+
+
+def row(uid: str, *, going: bool) -> dict[str, Any]:
+    return {"object": {"metadata": {"uid": uid, **({"deletionTimestamp": "t"} if going else {})}}}
+
+
+def played(**scenarios: list[Exchange]) -> Any:
+    """A recording with these scenarios."""
+    return SimpleNamespace(scenarios=lambda: list(scenarios), exchanges=scenarios.__getitem__)
+
+
+def test_the_scenario_before_is_the_one_that_made_what_is_still_going() -> None:
+    made = [exchange(0, "/api/v1/namespaces", 201, {"metadata": {"name": "x", "uid": "1"}})]
+    table = [
+        get(1, "/b", "text"),
+        get(2, "/c", {}),
+        get(3, "/d", {"rows": None}),
+        get(4, "/a", {"rows": [row("1", going=True)]}),
+    ]
+    assert scenario_before(played(none=[], one=made, other=table), "other") == "one"
+    assert scenario_before(played(one=made, other=[get(0, "/a", {"rows": [row("1", going=False)]})]), "other") == ""
+    assert scenario_before(played(one=made, other=[get(0, "/a", {"rows": [row("2", going=True)]})]), "other") == ""
+    assert scenario_before(played(other=[*made, *table]), "other") == "", "its own"
+    sent = replace(table[-1], method="POST", status=200)
+    assert scenario_before(played(one=made, other=[sent]), "other") == ""
+
+
+def test_only_configurations_that_were_really_made_can_be_deleted() -> None:
+    through = exchange(4, PODS, 201, {"kind": "Pod"})
+    assert unrecorded_deletions([replace(HOOK, status=409), STOPPED, through]) == {}
+    assert unrecorded_deletions([replace(HOOK, method="PUT"), STOPPED, through]) == {}
+    assert unrecorded_deletions([replace(HOOK, path=f"{HOOKS}/x"), STOPPED, through]) == {}
+    assert unrecorded_deletions([HOOK, replace(STOPPED, response="text"), through]) == {}
+    assert unrecorded_deletions([HOOK, replace(STOPPED, response={}), through]) == {}
+    assert unrecorded_deletions([HOOK, replace(STOPPED, status=501), through]) == {}
+    assert unrecorded_deletions([HOOK, STOPPED, replace(through, status=200), replace(through, method="PUT")]) == {}
+    other = HOOKS.replace("validating", "mutating")
+    hook = exchange(
+        1, f"{other}?dryRun=x", 201, {"metadata": {"name": "g"}, "webhooks": [{"name": "a"}, {"name": "pods.guard"}]}
+    )
+    assert unrecorded_deletions([hook, STOPPED, through]) == {4: f"{other}/g"}
+
+
+def test_the_clean_up_takes_away_the_last_first_and_nothing_twice() -> None:
+    where = "/api/v1/namespaces"
+    some = [exchange(n, where, 201, {"metadata": {"name": f"n{n}", "uid": str(n)}}) for n in range(3)]
+    assert unrecorded_clean_up(iter(some)) == [f"{where}/n2", f"{where}/n1", f"{where}/n0"]
+    assert unrecorded_clean_up([replace(each, status=200) for each in some]) == []
+    assert unrecorded_clean_up([replace(each, method="PUT") for each in some]) == []
+    assert unrecorded_clean_up([exchange(0, where, 201, {"metadata": None}), exchange(1, where, 201, {})]) == []
+    hook = replace(HOOK, response=HOOK.response | {"metadata": {"name": "guard", "uid": "h"}})
+    assert unrecorded_clean_up([hook]) == [f"{HOOKS}/guard"]
+    through = exchange(4, PODS, 201, {"kind": "Pod"})
+    assert unrecorded_clean_up([hook, STOPPED, through]) == [], "that one is known to be gone"
+
+
+def test_namespaces_that_were_written_to_and_never_created_were_prepared() -> None:
+    def write(where: str, status: int = 201, method: str = "POST") -> Exchange:
+        return replace(exchange(0, where, status, {}), method=method)
+
+    def namespace(name: str) -> Exchange:
+        meta = {"name": name} if name else {}
+        return replace(exchange(0, "/api/v1/namespaces?x=1", 201, {}), body={"metadata": meta})
+
+    some = [
+        write("/api/v1/namespaces/b/pods"),
+        write("/apis/apps/v1/namespaces/a/deployments?x=1", 299, "PATCH"),
+        write("/api/v1/namespaces/b/secrets"),
+        write("/api/v1/namespaces/refused/pods", 300),
+        write("/api/v1/namespaces/read/pods", 200, "GET"),
+        write("/api/v1/namespaces/itself", 200, "DELETE"),
+        write("/api/v1/nodes/x"),
+        namespace(""),
+        namespace("created"),
+        write("/api/v1/namespaces/created/pods"),
+        *(
+            write(f"/api/v1/namespaces/{name}/pods")
+            for name in ("default", "kube-node-lease", "kube-public", "kube-system", "local-path-storage")
+        ),
+    ]
+    assert unrecorded_namespaces(some) == ["b", "a"]
