@@ -140,7 +140,7 @@ def _draw(axes: Any, shares: dict[Path, float], gap: float) -> None:
             heights[path[:length]].append(-float(row))
     level = {prefix: sum(rows) / len(rows) for prefix, rows in heights.items()}
     for column, start, width in zip(columns, starts, widths, strict=True):
-        for prefix in column:
+        for prefix in sorted(column):  # a set: it is drawn in the same order each time
             if len(prefix) > 1:
                 above = prefix[:-1]
                 left = starts[len(above) - 1] + widths[len(above) - 1]
