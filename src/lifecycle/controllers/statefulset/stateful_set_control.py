@@ -15,9 +15,10 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
+from lifecycle.api.aggregate import aggregate
 from lifecycle.api.clock import Clock
 from lifecycle.api.resources import resource
-from lifecycle.api.status import StatusError
+from lifecycle.api.status import StatusError, failure
 from lifecycle.api.wire import Object
 from lifecycle.client.events import EventRecorder
 from lifecycle.client.rest import Client
@@ -58,8 +59,12 @@ class StatefulPodControl:
         """The claims first, then the pod. Raises StatusError; a pod that is there
         already is none.
         """
-        await self.create_missing_claims(set_, pod)
         meta = pod["metadata"]
+        try:
+            await self.create_missing_claims(set_, pod)
+        except StatusError as error:
+            self._record("create", set_, meta["name"], error.message)
+            raise
         try:
             created = await self._client.create(PODS, pod, meta["namespace"])
         except StatusError as error:
@@ -72,28 +77,36 @@ class StatefulPodControl:
         return created
 
     async def create_missing_claims(self, set_: Object, pod: Object) -> None:
-        """Claims that an earlier pod of this number left behind are used again."""
+        """Claims that an earlier pod of this number left behind are used again, unless
+        they are on their way out. Raises StatusError, once all were tried.
+        """
         meta = pod["metadata"]
+        errors: list[str] = []
         for claim in claims_of(set_, ordinal_of(pod)):
             name, namespace = claim["metadata"]["name"], claim["metadata"]["namespace"]
-            if self._claims.indexer.get_by_key(f"{namespace}/{name}") is not None:
+            known = self._claims.indexer.get_by_key(f"{namespace}/{name}")
+            if known is not None:
+                if "deletionTimestamp" in known["metadata"]:
+                    errors.append(f"pvc {name} is being deleted")
                 continue
             of = f"Pod {meta['name']} in StatefulSet {set_['metadata']['name']}"
             try:
                 await self._client.create(CLAIMS, claim, namespace)
             except StatusError as error:
-                if error.reason == "AlreadyExists":
-                    continue
-                self._recorder.event(
-                    set_,
-                    "Warning",
-                    "FailedCreate",
-                    f"Create Claim {name} for {of} failed error: {error.message}",
-                )
-                raise
+                errors.append(f"failed to create PVC {name}: {error.message}")
+                if error.reason != "AlreadyExists":
+                    self._recorder.event(
+                        set_,
+                        "Warning",
+                        "FailedCreate",
+                        f"Create Claim {name} for {of} failed error: {error.message}",
+                    )
+                continue
             self._recorder.event(
                 set_, "Normal", "SuccessfulCreate", f"Create Claim {name} {of} success"
             )
+        if errors:
+            raise failure(500, "InternalError", aggregate(errors))
 
     async def update_claim_retention(self, set_: Object, pod: Object) -> None:
         """Give the pod's claims the owners that the set's policy asks for. Raises
