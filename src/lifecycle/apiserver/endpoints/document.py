@@ -38,13 +38,16 @@ def document(
     return Response(headers={"Content-Type": content_type, **named}, body=body)
 
 
-def text(body: str, status: int = 200) -> Response:
-    """Plain text, as Go's `http.Error` and the health checks write it."""
-    headers = {
+def text(body: str, status: int = 200, **headers: str) -> Response:
+    """Plain text, as Go's `http.Error` and the health checks write it. Header names are
+    given with underscores.
+    """
+    named = {name.replace("_", "-"): value for name, value in headers.items()}
+    always = {
         "Content-Type": "text/plain; charset=utf-8",
         "X-Content-Type-Options": "nosniff",
     }
-    return Response(status=status, headers=headers, body=body.encode())
+    return Response(status=status, headers=named | always, body=body.encode())
 
 
 def page_not_found() -> Response:

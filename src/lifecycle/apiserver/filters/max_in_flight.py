@@ -10,6 +10,7 @@ Upstream: `apiserver/pkg/server/filters/maxinflight.go` (`WithMaxInFlightLimit`)
 from __future__ import annotations
 
 from lifecycle.api.wire import MASTERS, Handler, Request, Response
+from lifecycle.apiserver.endpoints.document import text
 from lifecycle.apiserver.filters.request_info import is_long_running
 
 READ_ONLY = frozenset({"get", "list", "watch"})
@@ -19,16 +20,8 @@ MAX_MUTATING_REQUESTS = 200
 
 def too_many_requests(retry_after: int = 1) -> Response:
     """429, as plain text: it must be cheap to say."""
-    headers = {
-        "Content-Type": "text/plain; charset=utf-8",
-        "X-Content-Type-Options": "nosniff",
-        "Retry-After": str(retry_after),
-    }
-    return Response(
-        status=429,
-        headers=headers,
-        body=b"Too many requests, please try again later.\n",
-    )
+    sorry = "Too many requests, please try again later.\n"
+    return text(sorry, 429, Retry_After=str(retry_after))
 
 
 def with_max_in_flight_limit(

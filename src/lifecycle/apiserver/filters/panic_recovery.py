@@ -16,6 +16,7 @@ import logging
 from lifecycle.api.late_import import LibraryMissingError
 from lifecycle.api.status import PanicError, StatusError, internal_error
 from lifecycle.api.wire import Handler, Request, Response
+from lifecycle.apiserver.endpoints.document import text
 from lifecycle.apiserver.filters.refusal import refuse
 
 MESSAGE = "This request caused apiserver to panic. Look in the logs for details."
@@ -40,11 +41,7 @@ def with_panic_recovery(handler: Handler) -> Handler:
             return refuse(internal_error(str(error)))
         except Exception:
             log.exception("apiserver panic'd on %s %s", request.method, request.path)
-            headers = {
-                "Content-Type": "text/plain; charset=utf-8",
-                "X-Content-Type-Options": "nosniff",
-            }
-            return Response(status=500, headers=headers, body=f"{MESSAGE}\n".encode())
+            return text(f"{MESSAGE}\n", 500)
 
     return panic_recovery
 

@@ -17,6 +17,7 @@ from collections.abc import Awaitable, Callable
 
 from lifecycle.api.status import failure
 from lifecycle.api.wire import Handler, Request, Response
+from lifecycle.apiserver.endpoints.document import text
 from lifecycle.apiserver.filters.refusal import refuse
 
 RETRY_AFTER = 5
@@ -76,13 +77,8 @@ def with_retry_after(
             return await handler(request)
         if request.headers.get("user-agent", "").startswith(OWN_AGENT):
             return await handler(request)
-        headers = {
-            "Connection": "close",
-            "Content-Type": "text/plain; charset=utf-8",
-            "Retry-After": str(RETRY_AFTER),
-            "X-Content-Type-Options": "nosniff",
-        }
-        return Response(429, headers, body=f"{GOING}\n".encode())
+        after = str(RETRY_AFTER)
+        return text(f"{GOING}\n", 429, Connection="close", Retry_After=after)
 
     def retry_after(request: Request) -> Awaitable[Response]:
         return going(request) if shutting_down() else handler(request)
