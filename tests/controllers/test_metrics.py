@@ -71,7 +71,10 @@ PODS_PATH = "/apis/metrics.k8s.io/v1beta1/namespaces/ns/pods"
 
 def test_the_usage_of_pods_against_what_they_request() -> None:
     server = Server(*BUSY)
-    metric = {"type": "Resource", "resource": {"name": "cpu", "target": {"type": "Utilization", "averageUtilization": 100}}}
+    metric = {
+        "type": "Resource",
+        "resource": {"name": "cpu", "target": {"type": "Utilization", "averageUtilization": 100}},
+    }
     found = proposed(server, metric)
     assert (found.replicas, found.name) == (8, "cpu resource utilization (percentage of request)")
     current = {"averageValue": "2500m", "averageUtilization": 250}
@@ -80,7 +83,10 @@ def test_the_usage_of_pods_against_what_they_request() -> None:
 
 
 def test_the_usage_of_pods_against_an_amount() -> None:
-    metric = {"type": "Resource", "resource": {"name": "cpu", "target": {"type": "AverageValue", "averageValue": "500m"}}}
+    metric = {
+        "type": "Resource",
+        "resource": {"name": "cpu", "target": {"type": "AverageValue", "averageValue": "500m"}},
+    }
     found = proposed(Server(*BUSY), metric)
     assert (found.replicas, found.name) == (15, "cpu resource")
     assert found.status["resource"]["current"] == {"averageValue": "2500m"}

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import logging
 import re
 from typing import Any
 
@@ -18,6 +19,7 @@ from lifecycle.controllers.deployment.deployment_controller import DeploymentCon
 from lifecycle.controllers.endpoints.endpoints_controller import EndpointsController
 from lifecycle.controllers.endpointslice.endpointslice_controller import EndpointSliceController
 from lifecycle.controllers.job.job_controller import JobController
+from lifecycle.controllers.manager import CONTROLLERS
 from lifecycle.controllers.replicaset.replica_set_controller import ReplicaSetController
 from lifecycle.controllers.statefulset.stateful_set_controller import StatefulSetController
 
@@ -91,6 +93,9 @@ MAKERS: list[tuple[Any, list[tuple[str, Object]], str, tuple[str, str]]] = [
 SILENT = [each for each in MAKERS if each[0] is not StatefulSetController]
 """Who looks for the reason of a refusal before telling of it."""
 
+LOUD = [each for each in MAKERS if each[0] is not EndpointSliceController]
+"""Who tries again with a word in the log."""
+
 
 def plain(message: str) -> str:
     """Without the hash that a template has."""
@@ -129,3 +134,21 @@ def test_in_a_namespace_that_goes_away_nobody_is_told(
             assert [path for _, path in stage.writes("POST") if path.endswith(where)]
 
     run_virtual(main())
+
+
+@pytest.mark.parametrize(("make", "objects", "what", "told"), LOUD, ids=lambda each: getattr(each, "__name__", ""))
+def test_what_fails_is_logged_under_the_name_of_the_controller(
+    make: Any, objects: list[tuple[str, Object]], what: str, told: tuple[str, str], caplog: pytest.LogCaptureFixture
+) -> None:
+    """Its traces have the same name: one that the manager knows it or its account by."""
+
+    async def main() -> None:
+        async with alone(make, *objects, refuse=refusing("POST", f"/{what.partition('.')[0]}")):
+            await asyncio.sleep(1)
+
+    with caplog.at_level(logging.DEBUG, "lifecycle.client.keyed_worker"):
+        run_virtual(main())
+    (known,) = [{name, account} for name, (account, kind) in CONTROLLERS.items() if kind is make]
+    logged = {str(record.args[0]) for record in caplog.records if isinstance(record.args, tuple) and record.args}
+    assert logged
+    assert logged <= known

@@ -36,7 +36,10 @@ def test_every_controller_asks_under_a_name_that_may_do_its_work() -> None:
 
 
 def owner(name: str = "rs", uid: str = "u", **labels: str) -> Object:
-    return {"metadata": {"name": name, "namespace": "ns", "uid": uid}, "spec": {"selector": {"matchLabels": labels or {"app": "web"}}}}
+    return {
+        "metadata": {"name": name, "namespace": "ns", "uid": uid},
+        "spec": {"selector": {"matchLabels": labels or {"app": "web"}}},
+    }
 
 
 def ref(name: str = "rs", uid: str = "u", kind: str = "ReplicaSet") -> Object:
