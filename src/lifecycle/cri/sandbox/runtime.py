@@ -20,6 +20,7 @@ import time
 from typing import Any
 
 from lifecycle.cri.apis.container import ContainerState
+from lifecycle.cri.apis.errors import RuntimeServiceError
 from lifecycle.cri.apis.image import AuthConfig, Image
 from lifecycle.cri.apis.pod_sandbox import PodSandboxState
 from lifecycle.cri.apis.services import VersionResponse
@@ -127,15 +128,19 @@ class SandboxRuntime(PodSandboxes, ContainerStreams, NodeAccess):
     async def list_container_stats(
         self, pod_sandbox_id: str = ""
     ) -> list[dict[str, Any]]:
-        """Of what runs."""
-        return [
-            await self.container_stats(container.status.id)
-            for container in self._containers.values()
-            if container.status.state is ContainerState.RUNNING
-            and (
-                not pod_sandbox_id or container.status.pod_sandbox_id == pod_sandbox_id
-            )
-        ]
+        """Of what runs, and still does once it is measured."""
+        found = []
+        for container in list(self._containers.values()):
+            status = container.status
+            if status.state is not ContainerState.RUNNING:
+                continue
+            if pod_sandbox_id and status.pod_sandbox_id != pod_sandbox_id:
+                continue
+            try:
+                found.append(await self.container_stats(status.id))
+            except (RuntimeServiceError, OSError):  # it went meanwhile
+                continue
+        return found
 
     async def list_images(self) -> list[Image]:
         """Largest first."""
