@@ -77,6 +77,16 @@ def node_ports_work_from_every_node(cluster: Up) -> None:
     )
 
 
+def each_node_has_a_proxy_of_its_own(cluster: Up) -> None:
+    """On its own two ports, though all of them are one process; and the kernel remembers flows as long as kube-proxy wants."""
+    for node, address in (("lifecycle-control-plane", "172.19.0.4"), ("lifecycle-worker", "172.19.0.3")):
+        for at in ("127.0.0.1", address):
+            assert '"healthy":true' in cluster.on_node(node, "busybox", "wget", "-qO-", f"http://{at}:10256/healthz")
+        assert cluster.on_node(node, "busybox", "wget", "-qO-", "http://127.0.0.1:10249/proxyMode") == "iptables"
+        limit = "/proc/sys/net/netfilter/nf_conntrack_tcp_timeout_close_wait"
+        assert cluster.on_node(node, "cat", limit) == "3600\n"
+
+
 def a_pod_reaches_the_api_server_as_itself(cluster: Up) -> None:
     """With what is mounted into it: token and CA; from its own network namespace, at the Service's address."""
     where = "/var/run/secrets/kubernetes.io/serviceaccount"
@@ -150,6 +160,7 @@ def test_a_deployment_from_kubectl_to_packets(tmp_path: Path, words: tuple[str, 
         create_and_expose(cluster)
         a_service_is_found_by_name_and_reaches_all(cluster)
         node_ports_work_from_every_node(cluster)
+        each_node_has_a_proxy_of_its_own(cluster)
         if "host-gw" not in words:
             a_pod_reaches_the_api_server_as_itself(cluster)
             logs_and_exec_reach_the_container(cluster)

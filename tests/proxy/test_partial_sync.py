@@ -115,6 +115,38 @@ def test_each_sync_writes_what_changed_and_counts_everything(caplog: pytest.LogC
     virtual(scene)
 
 
+class Slow(TextRunner):
+    """Something happens while it lists chains, once."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.meanwhile: Callable[[], None] = lambda: None
+
+    async def chains(self, table: str) -> list[str]:
+        self.meanwhile, happens = (lambda: None), self.meanwhile
+        happens()
+        return await super().chains(table)
+
+
+def test_what_changes_while_a_sync_looks_around_is_written_whole(caplog: pytest.LogCaptureFixture) -> None:
+    """The way to a Service's chain and the chain itself are written together, or the kernel refuses both."""
+
+    async def scene() -> None:
+        s = Synced()
+        s.proxier.sink = s.sink = slow = Slow()
+        s.serve(1, "10.0.1.1")
+        s.serve(2)
+        await s.sync()
+        slow.meanwhile = lambda: s.slices(2, "10.0.2.1")
+        s.slices(1, "10.0.1.2")
+        written, _, _ = await s.sync()
+        assert written == chains(1, "10.0.1.2") | chains(2, "10.0.2.1")
+        assert "failed" not in caplog.text
+        assert await s.sync() == (set(), set(), 0)
+
+    virtual(scene)
+
+
 def test_a_large_cluster_forgets_its_comments_and_takes_its_time_to_clean_up() -> None:
     async def scene() -> None:
         s = Synced(ProxierConfig(large_cluster_endpoints=5))

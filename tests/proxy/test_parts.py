@@ -13,7 +13,7 @@ from lifecycle.client.shared_informer import SharedInformerFactory
 from lifecycle.proxy.bounded_frequency_runner import BoundedFrequencyRunner
 from lifecycle.proxy.conntrack import Flow
 from lifecycle.proxy.endpoints_map import Endpoint, EndpointsMap
-from lifecycle.proxy.iptables.config import ProxierConfig
+from lifecycle.proxy.iptables.config import ConntrackConfig, ProxierConfig
 from lifecycle.proxy.iptables.proxier import Proxier
 from lifecycle.proxy.iptables.runner import TextRunner
 from lifecycle.proxy.iptables.sync_proxy_rules import NodeFacts
@@ -218,7 +218,9 @@ def test_slices_of_another_family_or_without_a_port_are_nothing_to_make_rules_fo
 
 def test_what_is_decided_if_nobody_decides() -> None:
     """A kind cluster's configuration, and the defaults of `KubeProxyConfiguration`."""
-    assert ProxierConfig() == ProxierConfig("10.244.0.0/16", False, 14, True, (), False, 1.0, 30.0, 3600.0, 1000)
+    assert ProxierConfig() == ProxierConfig(
+        "10.244.0.0/16", False, 14, True, (), ConntrackConfig(), 1.0, 30.0, 3600.0, 1000
+    )
     assert [ProxierConfig(masquerade_bit=bit).masquerade_mark for bit in (14, 0, 31)] == [
         "0x004000", "0x000001", "0x80000000",
     ]  # fmt: skip

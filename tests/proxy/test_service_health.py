@@ -133,12 +133,12 @@ def test_who_cannot_write_rules_for_a_minute_is_not_to_be_sent_anything() -> Non
             sink=sink,
             listen=Ports().listen,
         )
-        assert proxier._health is not None
+        assert proxier._balancers is not None
         local = {"type": "LoadBalancer", "externalTrafficPolicy": "Local", "healthCheckNodePort": 30001}
         proxier.on_service(service("s", "10.96.0.1", **local))
         proxier.on_endpoint_slice(endpoint_slice("s", [endpoint("10.0.1.1", "here")]))
         await proxier.sync()
-        assert proxier._health.answer(S)[0] == 200
+        assert proxier._balancers.answer(S)[0] == 200
         restore = sink.restore_all
 
         async def fail(text: str) -> None:
@@ -150,11 +150,11 @@ def test_who_cannot_write_rules_for_a_minute_is_not_to_be_sent_anything() -> Non
         for _ in range(4):
             await proxier.sync()
             await asyncio.sleep(20)
-            seen.append(proxier._health.answer(S)[0])
+            seen.append(proxier._balancers.answer(S)[0])
         assert seen == [200, 200, 503, 503]
         sink.restore_all = restore  # type: ignore[method-assign]
         await proxier.sync()
-        assert proxier._health.answer(S)[0] == 200
-        await proxier._health.stop()
+        assert proxier._balancers.answer(S)[0] == 200
+        await proxier._balancers.stop()
 
     run_virtual(main())

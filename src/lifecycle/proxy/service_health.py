@@ -9,7 +9,7 @@ a weight. Pods that are going away do not count, though they still serve: their 
 to be left in peace in time.
 
 Upstream: `pkg/proxy/healthcheck/service_health.go` (`server`, `hcHandler`), v1.36. Left
-out: the event about a port that is taken (it is logged), the proxy's own `/healthz`.
+out: the event about a port that is taken (it is logged).
 """
 
 from __future__ import annotations

@@ -23,10 +23,11 @@ from lifecycle.api.resources import resource
 from lifecycle.client.shared_informer import SharedInformerFactory
 from lifecycle.cluster.alone.connection import Connection
 from lifecycle.cluster.alone.health import Check
-from lifecycle.cluster.alone.metrics import family
+from lifecycle.cluster.alone.proxy_ports import ProxyPorts, proxier_metrics
 from lifecycle.cluster.linux.in_namespace import PathCommandRunner
 from lifecycle.cluster.nodes import POD_NETWORK
 from lifecycle.cri.sandbox.network import in_network
+from lifecycle.proxy.conntrack_sysctls import set_sysctls
 from lifecycle.proxy.iptables.config import ProxierConfig
 from lifecycle.proxy.iptables.proxier import Proxier
 from lifecycle.proxy.iptables.runner import Runner, TextRunner
@@ -111,13 +112,7 @@ class LoneProxy:
         """See `Component`."""
         if self._proxier is None:
             return ""
-        counts = zip(("filter", "nat"), self._proxier.last_rule_counts, strict=True)
-        return family(
-            "kubeproxy_sync_proxy_rules_iptables_total",
-            "gauge",
-            "Total number of iptables rules owned by kube-proxy",
-            (({"ip_family": "IPv4", "table": table}, count) for table, count in counts),
-        )
+        return proxier_metrics(self._proxier)
 
     async def run(self) -> None:
         """See `Component`. Raises StatusError if there is no such node."""
@@ -129,11 +124,15 @@ class LoneProxy:
             (each["address"] for each in addresses if each["type"] == "InternalIP"),
             "127.0.0.1",
         )
+        config = ProxierConfig(cluster_cidr=options.cluster_cidr)
         conntrack = None
         sink: Runner = PrintingRunner(self._printed)
         if not options.dry_run:
             sink = PathCommandRunner(options.netns)
             conntrack = KernelConntrack.where_possible(options.netns)
+            if conntrack is not None:
+                set_sysctls(config.conntrack, options.netns, os.cpu_count() or 1)
+        listen = partial(_listen, options.netns)
         self._proxier = Proxier(
             self._client,
             self._informers,
@@ -141,15 +140,17 @@ class LoneProxy:
             node_ip=node_ip,
             clock=self._clock,
             sink=sink,
-            config=ProxierConfig(cluster_cidr=options.cluster_cidr),
-            listen=(
-                None if options.dry_run else partial(_listen, options.netns, node_ip)
-            ),
+            config=config,
+            listen=(None if options.dry_run else partial(listen, node_ip)),
             conntrack=conntrack,
         )
         self._made.set()
         try:
-            await self._proxier.run()
+            async with asyncio.TaskGroup() as tasks:
+                tasks.create_task(self._proxier.run(), name=NAME)
+                if not options.dry_run:
+                    ports = ProxyPorts(self._proxier, listen)
+                    tasks.create_task(ports.run(), name=f"{NAME} ports")
         finally:
             await self._informers.stop()
             if conntrack is not None:
@@ -163,7 +164,7 @@ class LoneProxy:
 
 
 def _listen(netns: str, address: str, port: int) -> socket.socket:
-    """For health checks of balancers, where the node is. Raises OSError."""
+    """For whoever asks the node. Raises OSError."""
     with in_network(netns):
         sock = socket.create_server((address, port))
     sock.setblocking(False)

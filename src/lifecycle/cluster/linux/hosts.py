@@ -89,6 +89,10 @@ class Host:
         sock.setblocking(False)
         return sock
 
+    def listen(self, address: str, port: int) -> Socket:
+        """A listening socket in there. Raises OSError."""
+        return self.socket(socket.SOCK_STREAM, port, address)
+
     def outgoing_socket(self, family: int, kind: int, protocol: int) -> Socket:
         """An unconnected socket in there. Raises OSError."""
         with with_net_ns_path(self.netns):

@@ -15,6 +15,7 @@ from __future__ import annotations
 
 import asyncio
 import ipaddress
+import os
 import socket
 import ssl
 from collections.abc import Awaitable, Callable, Iterator, Sequence
@@ -30,6 +31,7 @@ from lifecycle.api.status import StatusError
 from lifecycle.api.wire import Object, UserInfo
 from lifecycle.client.rest import Client
 from lifecycle.client.shared_informer import SharedInformerFactory
+from lifecycle.cluster.alone.proxy_ports import ProxyPorts
 from lifecycle.cluster.cluster_addons import (
     DNS_ACCOUNT,
     DNS_ADDRESS,
@@ -56,6 +58,7 @@ from lifecycle.dns.server import ClusterDNS
 from lifecycle.kubelet.kubelet_configuration import LocalNode
 from lifecycle.kubelet.server.listener import Listen
 from lifecycle.kubelet.volume.empty_dir import LinuxMounter
+from lifecycle.proxy.conntrack_sysctls import set_sysctls
 from lifecycle.proxy.iptables.config import ProxierConfig
 from lifecycle.proxy.iptables.proxier import Proxier
 from lifecycle.proxy.kernel_conntrack import KernelConntrack
@@ -252,7 +255,10 @@ class LinuxMachines:
                     listen=partial(host.socket, socket.SOCK_STREAM),
                     conntrack=conntrack,
                 )
+                if conntrack is not None:
+                    set_sysctls(config.conntrack, host.netns, os.cpu_count() or 1)
                 yield f"kube-proxy {name}", proxier.run
+                yield f"kube-proxy ports {name}", ProxyPorts(proxier, host.listen).run
         if "dns" not in without:
             client = self._client_for("coredns", UserInfo(DNS_ACCOUNT, DNS_GROUPS))
             informers = SharedInformerFactory(client)

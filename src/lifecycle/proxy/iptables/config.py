@@ -2,13 +2,44 @@
 those of a kind cluster.
 
 Upstream: `pkg/proxy/apis/config/types.go` (`KubeProxyConfiguration`,
-`KubeProxyIPTablesConfiguration`), v1.36. Left out: other ways to tell pod traffic than
-by the cluster's CIDR.
+`KubeProxyIPTablesConfiguration`, `KubeProxyConntrackConfiguration`),
+`pkg/proxy/conntrack/sysctls.go` (`getConntrackMax`), v1.36. Left out: other ways to
+tell pod traffic than by the cluster's CIDR.
 """
 
 from __future__ import annotations
 
 from dataclasses import dataclass
+
+DAY, HOUR = 86400, 3600
+
+
+@dataclass(slots=True, frozen=True)
+class ConntrackConfig:
+    """Seconds for the times; 0 leaves the kernel's. `max_per_core`: flows for each CPU,
+    `min` in all at the least; 0 leaves the kernel's.
+    """
+
+    max_per_core: int = 0
+    min: int = 131072
+    tcp_established_timeout: int = DAY
+    tcp_close_wait_timeout: int = HOUR
+    tcp_be_liberal: bool = False
+    udp_timeout: int = 0
+    udp_stream_timeout: int = 0
+
+    def sysctls(self, cpus: int) -> dict[str, int]:
+        """What is to be written, by the names of the files."""
+        found = {
+            "nf_conntrack_max": self.max_per_core
+            and max(self.max_per_core * cpus, self.min),
+            "nf_conntrack_tcp_timeout_established": self.tcp_established_timeout,
+            "nf_conntrack_tcp_timeout_close_wait": self.tcp_close_wait_timeout,
+            "nf_conntrack_tcp_be_liberal": int(self.tcp_be_liberal),
+            "nf_conntrack_udp_timeout": self.udp_timeout,
+            "nf_conntrack_udp_timeout_stream": self.udp_stream_timeout,
+        }
+        return {name: value for name, value in found.items() if value > 0}
 
 
 @dataclass(slots=True, frozen=True)
@@ -25,7 +56,7 @@ class ProxierConfig:
     """Networks in which the node's addresses answer on node ports; empty: the mode's
     own default.
     """
-    conntrack_tcp_be_liberal: bool = False
+    conntrack: ConntrackConfig = ConntrackConfig()
     min_sync_period: float = 1.0
     sync_period: float = 30.0
     full_sync_period: float = 3600.0

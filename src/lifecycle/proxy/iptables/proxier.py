@@ -45,6 +45,7 @@ from lifecycle.proxy.iptables.sync_proxy_rules import (
     sync_proxy_rules,
 )
 from lifecycle.proxy.iptables.tables import RestoreError
+from lifecycle.proxy.proxy_health import ProxyHealth
 from lifecycle.proxy.service_health import ServiceHealthServer
 from lifecycle.proxy.service_map import ServicePortMap
 from lifecycle.proxy.topology import LABEL_TOPOLOGY_ZONE
@@ -61,7 +62,7 @@ class Proxier:
 
     `listen` makes a listening socket on a port of the node; without it nobody answers
     balancers' health checks. `conntrack` is the kernel's table of flows, where there is
-    a kernel.
+    a kernel. `health` says whether the rules keep up.
     """
 
     def __init__(
@@ -88,12 +89,12 @@ class Proxier:
         self.syncs = 0
         self.synced = asyncio.Event()
         self.last_rule_counts = (0, 0)
-        self._health = (
-            ServiceHealthServer(listen, self._is_fresh) if listen is not None else None
+        self.health = ProxyHealth(clock, 2 * self.config.sync_period, family)
+        self._balancers = (
+            ServiceHealthServer(listen, self.health.is_healthy) if listen else None
         )
         self._conntrack = conntrack
         self._changed: set[ServiceKey] = set()
-        self._changed_since: float | None = None
         self._need_full_sync = True
         self._last_full_sync = 0.0
         self._last_cleanup = -inf
@@ -155,8 +156,8 @@ class Proxier:
                     self._monitor(), name=f"kube-proxy monitor {self.node.name}"
                 )
         finally:
-            if self._health is not None:
-                await self._health.stop()
+            if self._balancers is not None:
+                await self._balancers.stop()
             for informer, handlers in self._handlers:
                 informer.remove_event_handler(handlers)
 
@@ -184,8 +185,10 @@ class Proxier:
 
     def on_node(self, node: Object) -> None:
         """Our node's labels say which zone we are in; a change of that concerns every
-        Service, other labels none.
+        Service, other labels none. Whether it is going away concerns balancers.
         """
+        if node["metadata"]["name"] == self.node.name:
+            self.health.sync_node(node)
         all_labels = node["metadata"].get("labels") or {}
         labels = (
             {LABEL_TOPOLOGY_ZONE: all_labels[LABEL_TOPOLOGY_ZONE]}
@@ -200,8 +203,7 @@ class Proxier:
     def _note(self, key: ServiceKey | None) -> None:
         if key is not None:
             self._changed.add(key)
-            if self._changed_since is None:
-                self._changed_since = asyncio.get_running_loop().time()
+            self.health.queued_update()
             self._runner.run()
 
     # -- the sync ----------------------------------------------------------------------
@@ -215,11 +217,9 @@ class Proxier:
             self._need_full_sync
             or now - self._last_full_sync >= self.config.full_sync_period
         )
-        changed, self._changed = self._changed, set()
-        since, self._changed_since = self._changed_since, None
         with span("proxy", "syncProxyRules", node=self.node.name, full=full):
             try:
-                await self._sync(full, changed)
+                changed = await self._sync(full)
             except RestoreError as error:
                 log.error(
                     "sync of %s failed, retrying in %s s: %s",
@@ -228,15 +228,16 @@ class Proxier:
                     error,
                 )
                 self._need_full_sync = True
-                self._changed_since = now if since is None else since
+                self.health.sync_failed()
                 self._runner.retry_after(self.config.sync_period)
                 return
         self.syncs += 1
+        self.health.updated()
         self.synced.set()
         if full:
             self._last_full_sync = now
-        if self._health is not None:
-            await self._health.sync(
+        if self._balancers is not None:
+            await self._balancers.sync(
                 self.services.health_check_node_ports(),
                 self.endpoints.local_ready_endpoints(),
             )
@@ -256,23 +257,17 @@ class Proxier:
         except OSError as error:
             log.error("stale flows of %s are not forgotten: %s", self.node.name, error)
 
-    def _is_fresh(self) -> bool:
-        """Whether no change has waited too long for its rules. Upstream:
-        `ProxyHealthServer.Health`.
-        """
-        since = self._changed_since
-        return (
-            since is None
-            or asyncio.get_running_loop().time() - since < 2 * self.config.sync_period
-        )
-
-    async def _sync(self, full: bool, changed: set[ServiceKey]) -> None:
+    async def _sync(self, full: bool) -> set[ServiceKey]:
         if full:
             self._need_full_sync = (
                 False  # a change that arrives meanwhile may ask for another
             )
             await self._ensure_jumps()
         existing = await self._chains_to_clean()
+        # from here to the rules nothing waits: what they are made of and what is said
+        # to have changed have to be of the same moment
+        changed, self._changed = self._changed, set()
+        self.health.sync_begins()
         rules = sync_proxy_rules(
             self.services,
             self.endpoints,
@@ -283,6 +278,7 @@ class Proxier:
         )
         await self.sink.restore_all(rules.text())
         self.last_rule_counts = (rules.filter_rule_count, rules.nat_rule_count)
+        return changed
 
     async def _chains_to_clean(self) -> Collection[str]:
         """The chains of the nat table, of which the stale ones are removed. To list

@@ -193,7 +193,7 @@ def _write_forward(
     out: RestoreInput, config: ProxierConfig, counters: frozenset[str]
 ) -> None:
     mark = config.masquerade_mark
-    if not config.conntrack_tcp_be_liberal:
+    if not config.conntrack.tcp_be_liberal:
         counted = (
             f"-m nfacct --nfacct-name {INVALID_COUNTER} "
             if INVALID_COUNTER in counters
