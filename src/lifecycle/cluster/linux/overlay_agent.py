@@ -12,6 +12,10 @@ bridge an answer would not pass the node's own rules, unless the kernel's `br_ne
 is there, and an address that was rewritten on the way there would not be rewritten
 back.
 
+The tunnel's device borrows the node's own address, where flannel gives it one of the
+pods'. So a pod that a node speaks to sees the node, whether a tunnel lies between them
+or not, as it does in a kind cluster.
+
 Upstream: flannel v0.28, `main.go`, `pkg/subnet/kube/kube.go`; flannel's CNI plugin,
 which delegates to `bridge`.
 """
@@ -86,7 +90,9 @@ class OverlayAgent:
         self.mtu = HOST_MTU
         self.backend: VxlanBackend | HostGwBackend
         if overlay == "vxlan":
-            self.backend = VxlanBackend(host.netlink, EXT_IF, host.address)
+            self.backend = VxlanBackend(
+                host.netlink, EXT_IF, host.address, source=host.address
+            )
             self.mtu = self.backend.mtu
         else:
             self.backend = HostGwBackend(host.netlink, EXT_IF, host.address)

@@ -92,6 +92,9 @@ def new_hardware_addr() -> str:
 class VxlanBackend:
     """The device of one host. `netlink` is open in the host's namespace; `ext_if` is
     the interface that leads to other hosts.
+
+    `source`: the device's address, which is where packets come from that the host sends
+    itself or rewrites. By default it is the subnet's own, as with flannel.
     """
 
     netlink: Netlink
@@ -99,6 +102,7 @@ class VxlanBackend:
     public_ip: ipaddress.IPv4Address
     config: VxlanConfig = field(default_factory=VxlanConfig)
     mac: str = field(default_factory=new_hardware_addr)
+    source: ipaddress.IPv4Address | None = None
 
     @property
     def name(self) -> str:
@@ -118,8 +122,8 @@ class VxlanBackend:
         )
 
     def register(self, own: Subnet) -> Link:
-        """Make the device. Its address is the subnet's own, /32: a source for what the
-        host itself sends. Raises OSError.
+        """Make the device, with an address of its own, /32: a source for what the host
+        itself sends. Raises OSError.
         """
         self.netlink.vxlan_add(
             self.name,
@@ -132,7 +136,8 @@ class VxlanBackend:
             mac=self.mac,
         )
         link = self.netlink.link(self.name)
-        self.netlink.addr_add(link.index, parse_cidr(f"{own.network_address}/32"))
+        source = self.source or own.network_address
+        self.netlink.addr_add(link.index, parse_cidr(f"{source}/32"))
         self.netlink.link_set(link.index, up=True)
         return self.netlink.link(self.name)
 
