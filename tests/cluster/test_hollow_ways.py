@@ -124,6 +124,30 @@ def test_nc_connects_and_says_what_it_hears() -> None:
     play(scene)
 
 
+def test_a_service_leads_datagrams_by_the_rules_for_udp() -> None:
+    async def scene(cluster: RehearsedCluster, script: Script) -> None:
+        client = cluster.client("kubectl")
+        await client.create(resource("pods"), pod("ech-1", "netexec"), "default")
+        both = [
+            {"name": name, "port": 80, "targetPort": port, "protocol": name.upper()}
+            for name, port in (("tcp", 8080), ("udp", 8081))
+        ]
+        spec = {"clusterIP": "10.96.0.60", "selector": {"app": "ech"}, "ports": both}
+        body = {"kind": "Service", "apiVersion": "v1", "metadata": {"name": "echo"}, "spec": spec}
+        await client.create(resource("services"), body, "default")
+        await asyncio.sleep(60)
+        assert await script("echo hostName | nc -w 1 -u 10.96.0.60 80") == (0, "ech-1", "")
+        assert await script("echo serverport | nc -w 1 -u 10.96.0.60 80") == (0, "8081", "")
+        assert await script("curl -s 10.96.0.60/serverport") == (0, "8080", "")
+        assert await script("echo hostName | nc -w 1 -u 10.96.0.50 80") == (
+            126,
+            "",
+            NOT_RUN.format("nc -w 1 -u 10.96.0.50 80"),
+        )
+
+    play(scene)
+
+
 def test_rules_are_asked_as_they_are_now() -> None:
     async def scene(cluster: RehearsedCluster, script: Script) -> None:
         assert (await script("curl -s 10.96.0.50"))[0] == 0

@@ -148,6 +148,10 @@ def serving(*command: str, port: int, asked: dict[str, HTTPAnswer], after: float
     on_runtime(body)
 
 
+def udp_failed(why: str) -> str:
+    return json.dumps({"errors": [f"reading from udp connection failed. err:'read udp {why}'"]}, separators=(",", ":"))
+
+
 def test_netexec_answers_as_the_real_one() -> None:
     serving(
         "netexec",
@@ -182,8 +186,23 @@ def test_netexec_answers_as_the_real_one() -> None:
             "/dial?host=10.0.0.1&port=80&request=hostname": HTTPAnswer(
                 501, NOT_RUN.format("agnhost netexec: /dial to 10.0.0.1")
             ),
-            "/dial?host=10.244.1.2&port=80&request=hostname&protocol=udp": HTTPAnswer(
-                501, NOT_RUN.format("agnhost netexec: /dial over udp")
+            "/dial?host=10.244.1.2&port=80&request=hostname&protocol=sctp": HTTPAnswer(
+                501, NOT_RUN.format("agnhost netexec: /dial over sctp")
+            ),
+            "/dial?host=10.244.1.2&port=8081&request=hostname&protocol=udp&tries=2": HTTPAnswer(
+                200, '{"responses":["p","p"]}'
+            ),
+            "/dial?host=10.244.1.2&port=8081&request=echo%20A%20b&protocol=udp": HTTPAnswer(
+                200, '{"responses":["a b"]}'
+            ),
+            "/dial?host=10.244.1.2&port=8081&request=serverport&protocol=udp": HTTPAnswer(
+                200, '{"responses":["8081"]}'
+            ),
+            "/dial?host=10.244.1.2&port=8088&request=hostname&protocol=udp": HTTPAnswer(
+                200, udp_failed("10.244.1.2:8088: read: connection refused")
+            ),
+            "/dial?host=10.244.1.2&port=8081&request=foo&protocol=udp": HTTPAnswer(
+                200, udp_failed("10.244.1.2:8081: i/o timeout")
             ),
             "/clientip": HTTPAnswer(501, NOT_RUN.format("agnhost netexec: /clientip")),
         },

@@ -108,5 +108,44 @@ def test_a_server_that_knows_no_http_says_who_it_is_and_hangs_up(text: str, said
     assert (code, out, err if said[2] is not None else None) == said
 
 
+@pytest.mark.parametrize(
+    ("text", "said"),
+    [
+        (f"echo hostName | nc -w 1 -u {SERVER} 8081", (0, "p", "")),
+        (f"echo 'echo Hi There' | nc -uw 1 {SERVER} 8081", (126, "", NOT_RUN.format(f"nc -uw 1 {SERVER} 8081"))),
+        (f"echo 'echo Hi There' | nc -u -w 1 {SERVER} 8081", (0, "hi there", "")),
+        (f"echo what | nc -w 1 -u {SERVER} 8081", (0, "", "")),
+        (f"echo clientip | nc -w 1 -u {SERVER} 8081", (0, "", "")),
+        (f"echo hostName | nc -w 1 -u {SERVER} 8080", (0, "", "")),
+        (f"echo hostName | nc -u {SERVER} 8081", (126, "", NOT_RUN.format(f"nc -u {SERVER} 8081"))),
+        (f"nc -z -u -w 1 {SERVER} 8081", (126, "", NOT_RUN.format(f"nc -z -u -w 1 {SERVER} 8081"))),
+        (f"nc -z -w 1 {SERVER} 8081", (1, "", "")),
+    ],
+)
+def test_a_datagram_is_answered_or_it_is_not(text: str, said: tuple[int, str, str]) -> None:
+    assert asked(text) == said
+
+
+def test_a_server_that_says_who_it_is_may_be_asked_over_udp() -> None:
+    server = ("serve-hostname", "--http=false", "--udp")
+    assert asked(f"echo x | nc -w 1 -u {SERVER} 9376", server=server) == (0, "p", "")
+    assert asked(f"echo x | nc -w 1 -u {SERVER} 9376", server=("serve-hostname",)) == (0, "", "")
+
+
+def test_what_nobody_plays_over_udp_is_said_in_the_servers_log() -> None:
+    async def main() -> bytes:
+        node = HollowRuntime()
+        await node.update_runtime_config("10.244.1.0/24")
+        await node.pull_image(IMAGE)
+        server = await started(node, "/agnhost", "netexec", image=IMAGE)
+        written = bytearray()
+        node._containers[server]._write = lambda _, stream, data: written.extend(data)
+        await asyncio.sleep(1)
+        await node.exec_sync(server, ("sh", "-c", f"echo clientip | nc -w 1 -u {SERVER} 8081"), 0)
+        return bytes(written)
+
+    assert b"agnhost netexec: clientip over UDP" in run_virtual(main())
+
+
 def test_a_server_of_nothing_listens_nowhere() -> None:
     assert asked(f"nc -z {SERVER} 9376", server=("serve-hostname", "--http=false"))[0] == 1

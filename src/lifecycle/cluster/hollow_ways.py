@@ -82,9 +82,11 @@ class HollowWay:
         """See `Way`."""
         return self._ways.records(server, name, kind)
 
-    async def lead(self, source: str, host: str, port: int) -> tuple[str, int]:
+    async def lead(
+        self, source: str, host: str, port: int, protocol: str = "tcp"
+    ) -> tuple[str, int]:
         """See `Way`."""
-        packet = Packet(source or self._address, host, port)
+        packet = Packet(source or self._address, host, port, protocol)
         node, from_node = self._node, not source
         for _ in range(MOST_LEADS):
             way = await self._ways.walk(node, packet, from_node=from_node)
@@ -96,5 +98,5 @@ class HollowWay:
             if other is None or other == node:
                 break
             node = other
-            packet = Packet(packet.source, packet.destination, packet.port)
+            packet = Packet(packet.source, packet.destination, packet.port, protocol)
         return packet.destination, packet.port

@@ -21,6 +21,7 @@ from lifecycle.cri.hollow.filesystem import FileSystem
 from lifecycle.cri.hollow.process import (
     SIGKILLED,
     SIGTERMED,
+    Datagrams,
     Input,
     Network,
     Process,
@@ -70,6 +71,7 @@ class HollowContainer:
         self._task: asyncio.Task[int] | None = None
         self._tasks: set[asyncio.Task[Any]] = set()
         self._servers: list[tuple[Process | None, int, Server]] = []
+        self._datagrams: list[tuple[Process, int, Datagrams]] = []
         self._ended: asyncio.Future[None] | None = None
         self.listens_at = 0
         """Nanoseconds of the clock before which it takes no connections."""
@@ -100,6 +102,10 @@ class HollowContainer:
         """Until the process ends."""
         self._servers.append((process, port, server))
 
+    def serve_datagrams(self, process: Process, port: int, answer: Datagrams) -> None:
+        """Until the process ends."""
+        self._datagrams.append((process, port, answer))
+
     def exit(self, code: int) -> None:
         """With an exit code of its own."""
         self._end(self, code, "")
@@ -108,6 +114,9 @@ class HollowContainer:
         """It listens no longer."""
         if self._servers:
             self._servers = [each for each in self._servers if each[0] is not process]
+        if self._datagrams:
+            kept = [each for each in self._datagrams if each[0] is not process]
+            self._datagrams = kept
 
     def server(self, port: int) -> Server | None:
         """Who answers there; None: nobody listens."""
@@ -115,6 +124,15 @@ class HollowContainer:
             if each == port:
                 return server
         return None
+
+    def datagram_server(self, port: int) -> Datagrams | None:
+        """Who takes in UDP there; None: nobody."""
+        return next((each[2] for each in self._datagrams if each[1] == port), None)
+
+    def listens(self, protocol: str, port: int) -> bool:
+        """Whether anybody does: `tcp` or `udp`."""
+        found = self.server(port) if protocol == "tcp" else self.datagram_server(port)
+        return found is not None
 
     async def use_all_memory(self) -> None:
         """Over its limit the container is killed; without one there is enough."""
@@ -166,7 +184,7 @@ class HollowContainer:
         if self.config.stdin:
             self.input = asyncio.Queue()
             stdin = Input(self._typed(self.input))
-        self._process = self.process(argv, stdin, self._out)
+        self._process = self.process(argv, stdin, self.say)
         options = self.config.security_context.get("namespace_options") or {}
         alone = options.get("pid") in (None, "CONTAINER")
         self._process.leader = alone and not self._programs.is_registered(self._main)
@@ -177,7 +195,8 @@ class HollowContainer:
         while data := await queue.get():
             yield data
 
-    def _out(self, stream: str, data: bytes) -> None:
+    def say(self, stream: str, data: bytes) -> None:
+        """Into its log, while it runs."""
         if self.running:
             self._write(self, stream, data)
 

@@ -2,10 +2,13 @@
 what they say, and where a name leads.
 
 Ours, after OpenBSD's nc, busybox' nslookup, BIND's dig and glibc's getent. Left out:
-UDP, listening, other name servers than the pod's, all of a DNS answer but its records.
+listening, UDP without `-w`, other name servers than the pod's, all of a DNS answer but
+its records.
 """
 
 from __future__ import annotations
+
+from math import inf
 
 from lifecycle.cri.hollow.commands import not_modelled
 from lifecycle.cri.hollow.process import NoSuchHost, Process, Program
@@ -18,26 +21,32 @@ _DIG_FLAGS = frozenset(
 
 
 async def nc(process: Process) -> int:
-    """`nc [-v] [-z] [-w SECONDS] HOST PORT`; without `-z` the input is sent."""
+    """`nc [-u] [-v] [-z] [-w SECONDS] HOST PORT`; without `-z` the input is sent."""
     words, places = list(process.argv[1:]), list[str]()
-    verbose = scans = False
+    verbose = scans = udp = False
+    patience = inf
     while words:
         word = words.pop(0)
         if word == "-w" and words:
-            words.pop(0)
+            seconds = words.pop(0)
+            patience = float(seconds) if seconds.isdigit() else inf
         elif not word.startswith("-"):
             places.append(word)
-        elif not set(word[1:]) - _NC_QUIET - {"v", "z"}:
+        elif not set(word[1:]) - _NC_QUIET - {"u", "v", "z"}:
             verbose = verbose or "v" in word
             scans = scans or "z" in word
+            udp = udp or "u" in word
         else:
             raise not_modelled(process)
     if len(places) != 2 or not places[1].isdigit():
         raise not_modelled(process)
     host, port = places[0], int(places[1])
+    if udp and (scans or verbose or patience == inf):
+        raise not_modelled(process)  # it says too much of what it cannot know
     data = b"" if scans else await process.stdin.read_all()
+    network = process.machine.network
     try:
-        said = await process.machine.network.talk(host, port, data)
+        said = await (network.datagram if udp else network.talk)(host, port, data)
     except NoSuchHost:
         why = "Name or service not known"
         process.complain(f'nc: getaddrinfo for host "{host}" port {port}: {why}')
@@ -45,6 +54,9 @@ async def nc(process: Process) -> int:
     except KeyError:
         raise not_modelled(process) from None
     except OSError as error:
+        if udp:  # nobody told it
+            await process.sleep(patience)
+            return 0
         if verbose:
             failed = f"nc: connect to {host} port {port} (tcp) failed"
             process.complain(f"{failed}: {error.strerror}")
@@ -53,6 +65,8 @@ async def nc(process: Process) -> int:
         process.complain(f"Connection to {host} {port} port [tcp/*] succeeded!")
     if not scans:
         process.stdout(said)
+    if udp:
+        await process.sleep(patience)  # for what might still come
     return 0
 
 

@@ -26,11 +26,11 @@ from lifecycle.cri.hollow.connections import HollowConnections
 from lifecycle.cri.hollow.container import HollowContainer
 from lifecycle.cri.hollow.process import NoSuchHost
 from lifecycle.cri.hollow.resolver import Record, names_to_ask
-from lifecycle.cri.hollow.streaming import http_answer, talk
+from lifecycle.cri.hollow.streaming import datagram_answer, http_answer, talk
 
-Find = Callable[[str, int], HollowContainer | None]
-"""Who listens on a port of a pod's address. Raises KeyError if no pod of the node has
-that address.
+Find = Callable[[str, int, str], HollowContainer | None]
+"""Who listens on a port of a pod's address, for `tcp` or `udp`. Raises KeyError if no
+pod of the node has that address.
 """
 
 
@@ -45,11 +45,13 @@ class HollowNetwork:
         """One more node."""
         self._nodes.append(find)
 
-    def listening(self, ip: str, port: int) -> HollowContainer | None:
+    def listening(
+        self, ip: str, port: int, protocol: str = "tcp"
+    ) -> HollowContainer | None:
         """On whichever node. Raises KeyError for an address that no pod has."""
         for find in self._nodes:
             try:
-                return find(ip, port)
+                return find(ip, port, protocol)
             except KeyError:
                 continue
         raise KeyError(ip)
@@ -91,9 +93,11 @@ class HollowNetwork:
 class Way(Protocol):
     """How a node leads its pods' connections on."""
 
-    async def lead(self, source: str, host: str, port: int) -> tuple[str, int]:
-        """Address and port where a TCP connection arrives that begins at `source`
-        (empty: at the node itself). Raises OSError if it is refused or lost.
+    async def lead(
+        self, source: str, host: str, port: int, protocol: str = "tcp"
+    ) -> tuple[str, int]:
+        """Address and port where a connection arrives that begins at `source` (empty:
+        at the node itself). Raises OSError if it is refused or lost.
         """
         ...
 
@@ -134,14 +138,16 @@ class NetworkOfPod:
                 return record.data
         raise NoSuchHost(name)
 
-    async def _lead(self, host: str, port: int) -> tuple[str, int]:
+    async def _lead(
+        self, host: str, port: int, protocol: str = "tcp"
+    ) -> tuple[str, int]:
         try:
             address = str(ip_address(host))
         except ValueError:
             address = await self.lookup(host)
         if self._way is None:
             return address, port
-        return await self._way.lead(self._source, address, port)
+        return await self._way.lead(self._source, address, port, protocol)
 
     async def http(self, request: HTTPRequest) -> HTTPAnswer:
         """See `Network`."""
@@ -160,6 +166,14 @@ class NetworkOfPod:
         if container is None:
             raise _os_error(errno.ECONNREFUSED)
         return await talk(container, arrived, data)
+
+    async def datagram(self, host: str, port: int, data: bytes) -> bytes:
+        """See `Network`."""
+        address, arrived = await self._lead(host, port, "udp")
+        container = self._network.listening(address, arrived, "udp")
+        if container is None:
+            raise _os_error(errno.ECONNREFUSED)
+        return await datagram_answer(container, arrived, data)
 
 
 def _os_error(number: int) -> OSError:

@@ -43,6 +43,10 @@ Answer = Callable[[HTTPRequest], Awaitable[HTTPAnswer]]
 """What a server says to a request. Raises NotModelled."""
 
 
+Datagrams = Callable[[bytes], Awaitable[bytes]]
+"""What a server says to a datagram; nothing: it does not answer. Raises NotModelled."""
+
+
 @dataclass(slots=True, frozen=True)
 class Server:
     """What listens on a port. `tls`: with what it begins a connection; None: it speaks
@@ -86,6 +90,12 @@ class Network(Protocol):
     async def talk(self, host: str, port: int, data: bytes) -> bytes:
         """What a server says that is connected, and sent so much. Raises OSError if it
         is not, NoSuchHost, KeyError.
+        """
+        ...
+
+    async def datagram(self, host: str, port: int, data: bytes) -> bytes:
+        """What comes back for a datagram; nothing, if nothing does. Raises OSError if
+        it is refused, NoSuchHost, KeyError.
         """
         ...
 
@@ -216,6 +226,10 @@ class Machine(Protocol):
         """See `Process.serve`."""
         ...
 
+    def serve_datagrams(self, process: Process, port: int, answer: Datagrams) -> None:
+        """See `Process.serve_datagrams`."""
+        ...
+
     def exit(self, code: int) -> None:
         """Process 1 ends itself, and the container with it."""
         ...
@@ -288,6 +302,10 @@ class Process:
         there is to say to HTTP requests. `tls`: see `Server`.
         """
         self.machine.serve(self, port, Server(answer, tls))
+
+    def serve_datagrams(self, port: int, answer: Datagrams) -> None:
+        """Take in UDP from now on, until it ends."""
+        self.machine.serve_datagrams(self, port, answer)
 
     def greet(self, port: int, greeting: bytes) -> None:
         """Accept connections from now on, until it ends, and say so much to each."""

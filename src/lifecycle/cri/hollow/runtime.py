@@ -201,21 +201,23 @@ class HollowRuntime(HollowPodSandboxes):
             own = [key for key, sandbox in self._sandboxes.items() if not sandbox.ip]
             return self._first_server(own, port)
 
-    def _pod_listening(self, ip: str, port: int) -> HollowContainer | None:
+    def _pod_listening(
+        self, ip: str, port: int, protocol: str
+    ) -> HollowContainer | None:
         sandbox_id = self._addresses.owner(ip)
         if sandbox_id is None:
             raise KeyError(ip)
-        return self._first_server([sandbox_id], port)
+        return self._first_server([sandbox_id], port, protocol)
 
     def _first_server(
-        self, sandbox_ids: list[str], port: int
+        self, sandbox_ids: list[str], port: int, protocol: str = "tcp"
     ) -> HollowContainer | None:
         for host in sandbox_ids:
             for container_id in self._in_sandbox.get(host, ()):
                 container = self._containers[container_id]
                 if (
                     container.running
-                    and container.server(port) is not None
+                    and container.listens(protocol, port)
                     and self._now() >= container.listens_at
                 ):
                     return container

@@ -267,6 +267,20 @@ async def talk(server: HollowContainer, port: int, data: bytes) -> bytes:
     return bytes(said) + (BAD_REQUEST if data.strip() else b"")
 
 
+async def datagram_answer(server: HollowContainer, port: int, data: bytes) -> bytes:
+    """What a server says to a datagram; nothing also if it breaks down over it. What
+    nobody plays is said in the server's log.
+    """
+    answer = server.datagram_server(port)
+    try:
+        return b"" if answer is None else await answer(data)
+    except NotModelled as error:
+        server.say("stderr", not_modelled_message(str(error)).encode())
+    except Exception as error:  # what somebody supplied fails as any server would
+        server.say("stderr", f"{type(error).__name__}: {error}\n".encode())
+    return b""
+
+
 async def _answered(server: HollowContainer, port: int, head: bytes) -> bytes:
     method, _, rest = head.decode(errors="replace").partition(" ")
     page = rest.partition(" ")[0]

@@ -1,8 +1,8 @@
 """`agnhost netexec`: a web server that says who it is, echoes, fails as it is told to,
 and runs commands.
 
-Upstream: `test/images/agnhost/netexec/netexec.go`, v1.36. Left out: UDP and SCTP,
-uploads, and who asks (`/clientip`, `/header`).
+Upstream: `test/images/agnhost/netexec/netexec.go`, v1.36. Left out: SCTP, uploads,
+and who asks (`/clientip`, `/header`; over UDP, too).
 """
 
 from __future__ import annotations
@@ -30,14 +30,18 @@ FLAGS: dict[str, Default] = {
     "delay-shutdown": 0,
 }
 Query = dict[str, str]
+UDP_PATIENCE = 5.0
+"""Seconds that `/dial` waits for an answer over UDP."""
 
 
 class Netexec:
     """One server's answers."""
 
-    def __init__(self, process: Process, port: int, override: str) -> None:
+    def __init__(
+        self, process: Process, port: int, udp_port: int, override: str
+    ) -> None:
         self._process = process
-        self._port = port
+        self._port, self._udp_port = port, udp_port
         self._override = override
         self._started = process.machine.now()
         self.ending = False
@@ -108,23 +112,65 @@ class Netexec:
         log(self._process, f"GET /dial?{shown}")
         if not words["request"]:
             return HTTPAnswer(400, "request parameter not specified. <nil>\n")
-        if words["protocol"] not in ("", "http"):
+        if words["protocol"] not in ("", "http", "udp"):
             raise NotModelled(f"agnhost netexec: /dial over {words['protocol']}")
+        dial = self._dial_udp if words["protocol"] == "udp" else self._dial_http
         if not words["port"].isdigit() or not (words["tries"] or "1").isdigit():
             raise NotModelled(f"agnhost netexec: /dial?{shown}"[:100])
-        asked = HTTPRequest(words["host"], int(words["port"]), f"/{words['request']}")
         said: dict[str, list[str]] = {"responses": [], "errors": []}
         for _ in range(int(words["tries"] or 1)):
             try:
-                answer = await self._process.machine.network.http(asked)
+                text, why = await dial(
+                    words["host"], int(words["port"]), words["request"]
+                )
             except KeyError:
-                raise NotModelled(f"agnhost netexec: /dial to {asked.host}") from None
-            if answer.status:
-                said["responses"].append(answer.text.strip())
+                where = f"/dial to {words['host']}"
+                raise NotModelled(f"agnhost netexec: {where}") from None
+            if why:
+                said["errors"].append(why)
             else:
-                said["errors"].append(answer.text)
+                said["responses"].append(text.strip())
         kept = {key: texts for key, texts in said.items() if texts}
         return HTTPAnswer(200, json.dumps(kept, separators=(",", ":")))
+
+    async def _dial_http(self, host: str, port: int, page: str) -> tuple[str, str]:
+        """What came back, or why nothing did."""
+        asked = HTTPRequest(host, port, f"/{page}")
+        answer = await self._process.machine.network.http(asked)
+        return (answer.text, "") if answer.status else ("", answer.text)
+
+    async def _dial_udp(self, host: str, port: int, command: str) -> tuple[str, str]:
+        """The same."""
+        data, why = command.encode(), "i/o timeout"
+        try:
+            found = await self._process.machine.network.datagram(host, port, data)
+        except OSError as error:
+            found, why = b"", f"read: {(error.strerror or '').lower()}"
+        if found:
+            return found.decode(errors="replace"), ""
+        if why == "i/o timeout":
+            await self._process.sleep(UDP_PATIENCE)
+        failed = f"read udp {host}:{port}: {why}"
+        return "", f"reading from udp connection failed. err:'{failed}'"
+
+    async def datagram(self, data: bytes) -> bytes:
+        """A command; what is none gets no answer. Raises NotModelled."""
+        command = data.decode(errors="replace").strip().lower()
+        name, _, words = command.partition(" ")
+        if command == "hostname":
+            log(self._process, "Sending udp hostName response")
+            return self._process.machine.hostname.encode()
+        if name == "echo" and words:
+            log(self._process, f"Echoing {words} to UDP client")
+            return words.encode()
+        if command == "serverport":
+            log(self._process, f"Sending server port to UDP client {self._udp_port}")
+            return str(self._udp_port).encode()
+        if command == "clientip":
+            raise NotModelled("agnhost netexec: clientip over UDP")
+        if command:
+            log(self._process, f"Unknown UDP command received: {command}")
+        return b""
 
     async def _redirect(self, query: Query) -> HTTPAnswer:
         location, code = query.get("location", ""), query.get("code", "")
@@ -165,10 +211,14 @@ class Netexec:
 async def netexec(process: Process, flags: Flags) -> int:
     """Serves until it is told to end; with `--delay-shutdown` a while longer."""
     port, delay = flags.number("http-port"), flags.number("delay-shutdown")
+    udp_port = flags.number("udp-port")
     tls = await tls_of_flags(process, flags) if flags.text(CERTIFICATE) else None
-    server = Netexec(process, port, flags.text("http-override"))
+    server = Netexec(process, port, udp_port, flags.text("http-override"))
     process.serve(port, server.answer, tls)
     log(process, f"Started HTTP server on port {port}")
+    if udp_port > 0:
+        process.serve_datagrams(udp_port, server.datagram)
+        log(process, f"Started UDP server on port  {udp_port}")
     await process.terminated()
     server.ending = True
     await process.sleep(delay)

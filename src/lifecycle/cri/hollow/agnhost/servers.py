@@ -2,7 +2,6 @@
 `test-webserver`.
 
 Upstream: `test/images/agnhost/{pause,serve-hostname,liveness,test-webserver}`, v1.36.
-Left out: serving over UDP; it says so, and nobody listens there.
 """
 
 from __future__ import annotations
@@ -16,7 +15,7 @@ from lifecycle.cri.hollow.agnhost.flags import Flags
 from lifecycle.cri.hollow.agnhost.log import log
 from lifecycle.cri.hollow.filesystem import FileError
 from lifecycle.cri.hollow.paths import absolute
-from lifecycle.cri.hollow.process import NotModelled, Process, not_modelled_message
+from lifecycle.cri.hollow.process import NotModelled, Process
 from lifecycle.cri.hollow.volumes import UnknownFile
 
 NOT_FOUND = HTTPAnswer(404, "404 page not found\n")
@@ -62,10 +61,11 @@ async def pause(process: Process, flags: Flags) -> int:
 async def serve_hostname(process: Process, flags: Flags) -> int:
     """Says who it is, whatever it is asked."""
     hostname = process.machine.hostname
-    if flags.true("udp"):
-        what = "agnhost serve-hostname over UDP"
-        process.stderr(not_modelled_message(what).encode())
     port = flags.number("port")
+
+    async def datagram(data: bytes) -> bytes:
+        log(process, "UDP request")
+        return hostname.encode()
 
     async def answer(request: HTTPRequest) -> HTTPAnswer:
         log(process, "HTTP request")
@@ -75,6 +75,8 @@ async def serve_hostname(process: Process, flags: Flags) -> int:
         process.greet(port, hostname.encode())
     elif flags.true("http"):
         process.serve(port, answer)
+    if flags.true("udp"):
+        process.serve_datagrams(port, datagram)
     log(process, f"Serving on port {port}.")
     await process.terminated()
     log(process, "Shutting down after receiving signal: terminated.")
