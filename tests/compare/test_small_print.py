@@ -27,6 +27,7 @@ from lifecycle.compare.slow_start import SlowStart
 from lifecycle.compare.watch_freedoms import carried
 from lifecycle.compare.watches import compare_watches
 from lifecycle.inspector import Exchange, InspectorError
+from lifecycle.inspector.scenario import Scenario, Step
 from tests.compare.test_slow_start import log
 from tests.compare.test_watches import LAWFUL, SETTLED, UNLAWFUL, deployment, line, pods, replica_set, rollout, story
 
@@ -323,6 +324,35 @@ def test_a_cluster_is_asked_in_a_namespace_that_was_made_for_it() -> None:
     with pytest.raises(InspectorError) as refused:
         run_virtual(compare_cluster(Target(refuse=True), Played(asked, standin="default"), "mine"))  # type: ignore[arg-type]
     assert str(refused.value) == "namespace 'standin' cannot be made: taken"
+
+
+def test_watches_are_open_while_the_questions_are_asked(monkeypatch: pytest.MonkeyPatch) -> None:
+    told: list[Any] = []
+
+    def observed(scenario: str, ours: Any, theirs: Any, *names: str, given: str) -> str:
+        told.append((scenario, list(ours.lines), ours.audit, ours.before, names, given))
+        return "table"
+
+    monkeypatch.setattr("lifecycle.compare.replay.compare_observations", observed)
+    monkeypatch.setattr("lifecycle.compare.replay.scenario_names", lambda: ["mine"])
+    steps = (Step("GET", "/a", number=0), Step(settle="n"), Step("GET", "/b", number=1))
+    monkeypatch.setattr("lifecycle.compare.replay.load_scenario", lambda name: Scenario(name, steps, ("/v", "/w")))
+    target, heard = Target(), []
+    answer = run_virtual(
+        compare_cluster(
+            target,
+            Played(),
+            "mine",
+            pause=2.0,
+            on_step=heard.append,
+            like_recorded=False,
+            audit=lambda: ["audited"],  # type: ignore[arg-type]
+        )
+    )
+    event = {"type": "BOOKMARK", "object": {"kind": "Pod", "metadata": {}}}
+    lines = [{"t": 1.5, "path": path, "event": event} for path in ("/v", "/w")]
+    assert told == [("mine", lines, ["audited"], (), ("the embedded cluster", "recording then"), "")]
+    assert (answer, heard) == ("table", list(steps))
 
 
 def pod(name: str, node: str, **more: Any) -> dict[str, Any]:
