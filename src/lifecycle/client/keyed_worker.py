@@ -5,8 +5,14 @@ failures. Workers of one queue run side by side, but never on the same key. The 
 itself always starts from the informers' caches, never from the event that caused it:
 this is what "level-triggered" means.
 
+A request within one process need not wait for anything, so a worker with a long queue
+would go through all of it while nobody else does anything, the informers neither: it
+would work from what they believed when it began, and do much of it twice. So it steps
+back after a while, as Go makes a goroutine do.
+
 Upstream: the `processNextWorkItem` of every controller, for example
-`pkg/controller/replicaset/replica_set.go`, v1.36.
+`pkg/controller/replicaset/replica_set.go`, v1.36; Go's `runtime/proc.go`
+(`forcePreemptNS`).
 """
 
 from __future__ import annotations
@@ -23,6 +29,11 @@ from lifecycle.client.workqueue import RateLimitingQueue, ShutDown
 log = logging.getLogger(__name__)
 
 T = TypeVar("T", bound=Hashable)
+
+TURN = 0.01
+"""Seconds after which a worker lets everybody else go on. On virtual time, which stands
+still meanwhile, never.
+"""
 
 
 async def run_workers(
@@ -52,7 +63,9 @@ async def _worker(
     name: str,
     max_retries: int | None,
 ) -> None:
+    began = asyncio.get_running_loop().time()
     while True:
+        began = await _let_others_go_on(began)
         try:
             key = await queue.get()
         except ShutDown:
@@ -74,6 +87,15 @@ async def _worker(
             queue.forget(key)
         finally:
             queue.done(key)
+
+
+async def _let_others_go_on(began: float) -> float:
+    """Step back if the turn that began then is over; when the turn began that is on."""
+    loop = asyncio.get_running_loop()
+    if loop.time() - began < TURN:
+        return began
+    await asyncio.sleep(0)
+    return loop.time()
 
 
 class RetryError(Exception):
