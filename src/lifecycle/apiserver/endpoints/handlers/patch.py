@@ -24,6 +24,8 @@ from lifecycle.api.patch.merge_patch import apply_merge_patch
 from lifecycle.api.patch.strategic import consume_patch
 from lifecycle.api.schema import as_printed, decode, schema_for
 from lifecycle.api.schema.from_unstructured import from_unstructured
+from lifecycle.api.schema.gotypes import struct_for
+from lifecycle.api.schema.left_alone import put_back, take_out
 from lifecycle.api.wire import Object, Request, Response
 from lifecycle.api.worker import beside
 from lifecycle.apiserver.endpoints.handlers.patch_errors import (
@@ -81,14 +83,22 @@ def _object(result: Any) -> Object:
 
 
 def normal(
-    obj: Object, body: PatchBody, scope: RequestScope, left: Callable[[], str]
+    obj: Object,
+    body: PatchBody,
+    scope: RequestScope,
+    left: Callable[[], str],
+    live: Object,
 ) -> Object:
-    """Normal form with defaults. Raises StatusError 422 if what the patch leaves cannot
-    be decoded, or not strictly enough; `left` shows it.
+    """Normal form with defaults of what a patch makes of `live`. Raises StatusError 422
+    if it cannot be decoded, or not strictly enough; `left` shows it.
     """
     api_version, kind = scope.resource.api_version, scope.resource.kind
     unknown: list[str] = []
+    struct = struct_for(api_version, kind)
+    left_alone = None
     if body.content_type == STRATEGIC_MERGE_PATCH:
+        if struct is not None:
+            obj, left_alone = take_out(obj, live, struct)
         try:
             obj, unknown = from_unstructured(obj, api_version, kind)
         except ValueError as error:
@@ -104,6 +114,8 @@ def normal(
     if strict and scope.field_validation == "Strict":
         raise patch_invalid(left(), f"strict decoding error: {', '.join(strict)}")
     report_strict(strict, scope)
+    if struct is not None and left_alone is not None:
+        put_back(decoded, left_alone, struct)
     scope.strategy.set_defaults(decoded)
     keep_reset(obj, decoded)
     return decoded
@@ -186,7 +198,7 @@ async def _read_patch(
 
 def _patched(live: Object, body: PatchBody, scope: RequestScope) -> Object:
     document, left = patched_document(body, live, scope)
-    return normal(document, body, scope, left)
+    return normal(document, body, scope, left, live)
 
 
 async def _patch(
