@@ -17,6 +17,7 @@ import selectors
 import time
 from collections.abc import Coroutine
 from datetime import UTC, datetime
+from functools import lru_cache
 from typing import Any, TypeVar
 
 from lifecycle.api.late_import import IN_A_TAB
@@ -66,7 +67,13 @@ def rfc3339(moment: datetime, timespec: str) -> str:
 
 def format_time(seconds: float) -> str:
     """`metav1.Time` on the wire."""
-    return time.strftime("%Y-%m-%dT%H:%M:%SZ", time.gmtime(seconds))
+    return _format_second(int(seconds // 1))
+
+
+@lru_cache(8)
+def _format_second(second: int) -> str:
+    """Within one second it is asked for some thousand times."""
+    return time.strftime("%Y-%m-%dT%H:%M:%SZ", time.gmtime(second))
 
 
 def format_micro_time(seconds: float) -> str:

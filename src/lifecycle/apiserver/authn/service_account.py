@@ -92,6 +92,10 @@ class ServiceAccountTokens:
         }
         self._recent: dict[tuple[str, tuple[str, ...]], tuple[float, Identity]] = {}
 
+    def new_identity(self) -> str:
+        """What tells a token from all others (`jti`)."""
+        return self._names.uid()
+
     def issue(
         self,
         account: Object,
@@ -100,9 +104,11 @@ class ServiceAccountTokens:
         *,
         bound: dict[str, Object] | None = None,
         warn_after: int = 0,
+        identity: str = "",
     ) -> str:
         """A token for an account that lasts `seconds`. `bound` maps `pod`, `node` or
-        `secret` to the object it dies with.
+        `secret` to the object it dies with. `identity`: the token's own, if it is to be
+        told (`new_identity`).
         """
         now = int(self.clock.now())
         meta = account["metadata"]
@@ -120,7 +126,7 @@ class ServiceAccountTokens:
                 "exp": now + seconds,
                 "iat": now,
                 "iss": self.issuer,
-                "jti": self._names.uid(),
+                "jti": identity or self.new_identity(),
                 "kubernetes.io": private,
                 "nbf": now,
                 "sub": make_username(meta["namespace"], meta["name"]),

@@ -96,10 +96,11 @@ class TokenRequests:
         ):
             lasts, warn_after = EXTENDED_SECONDS, seconds
         expires = format_time(self._tokens.clock.now() + seconds)
+        identity = self._tokens.new_identity()
         token = self._tokens.issue(
-            account, audiences, lasts, bound=bound, warn_after=warn_after
-        )
-        identity = self._tokens.key.verify(token)["jti"]
+            account, audiences, lasts,
+            bound=bound, warn_after=warn_after, identity=identity,
+        )  # fmt: skip
         annotate(ISSUED_CREDENTIAL_ID, f"JTI={identity}")
         theirs = account["metadata"]
         meta = {**object_meta, "name": theirs["name"], "namespace": theirs["namespace"]}
