@@ -15,6 +15,7 @@ from lifecycle.api.schema.from_unstructured import from_unstructured
 from lifecycle.api.schema.gotypes import struct_for
 from lifecycle.api.schema.left_alone import put_back, take_out
 from tests.api.recorded_writes import RECORDINGS, lines
+from tests.apiserver.registry.by_kind import set_defaults
 
 Object = dict[str, Any]
 
@@ -112,3 +113,23 @@ def test_of_a_small_patch_little_is_read() -> None:
     assert "status" not in changed
     assert left.parts == {"status": live["status"]}
     assert left.inner["metadata"].parts == {"labels": {"a": "b"}}
+
+
+@pytest.mark.parametrize("live", OBJECTS, ids=lambda live: f"{live['kind']}-{live['metadata']['name']}")
+def test_defaults_leave_a_status_as_it_is_which_may_be_everybodys(live: Object) -> None:
+    obj = copy.deepcopy(live)
+    set_defaults(obj)
+    defaulted = copy.deepcopy(obj.get("status"))
+    set_defaults(obj)
+    assert obj.get("status") == defaulted
+
+
+def test_what_cannot_be_touched_is_put_back_without_a_copy() -> None:
+    live = decode(
+        {"apiVersion": "v1", "kind": "Node", "metadata": {"name": "n", "uid": "u", "labels": {"a": "b"}},
+         "status": {"images": [{"names": ["a"]}]}}, "v1", "Node",
+    )[0]  # fmt: skip
+    changed, left = take_out({**live, "spec": {"unschedulable": True}}, live, "core/v1.Node")
+    put_back(changed, left, "core/v1.Node", "status")
+    assert changed["status"] is live["status"]
+    assert changed["metadata"]["labels"] is not live["metadata"]["labels"]

@@ -62,14 +62,23 @@ def take_out(obj: Object, live: Object, struct: str) -> tuple[Object, LeftAlone]
     return changed, left
 
 
-def put_back(decoded: Object, left: LeftAlone, struct: str) -> None:
-    """Complete in place what decoding made of what was new or different."""
+def put_back(
+    decoded: Object, left: LeftAlone, struct: str, untouchable: str = ""
+) -> None:
+    """Complete in place what decoding made of what was new or different.
+
+    `untouchable`: a part that nobody may change on the way, so that it need not be a
+    copy (a Node's status, where the Node is written).
+    """
     fields = _fields(struct)
     for key, inner in left.inner.items():
         if inner.parts or inner.inner:
             put_back(decoded.setdefault(key, {}), inner, fields[key][1])
     if left.parts:
-        parts = {key: _copy(part) for key, part in left.parts.items()}
+        parts = {
+            key: part if key == untouchable else _copy(part)
+            for key, part in left.parts.items()
+        }
         whole = {**decoded, **parts}
         decoded.clear()
         decoded.update(sorted(whole.items(), key=lambda pair: fields[pair[0]][0]))

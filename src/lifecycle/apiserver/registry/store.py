@@ -40,7 +40,6 @@ from lifecycle.apiserver.registry.metadata import (
 )
 from lifecycle.apiserver.registry.rest.create import before_create, canonicalize
 from lifecycle.apiserver.registry.rest.sent_empties import causes_as_sent
-from lifecycle.apiserver.registry.rest.stored_empties import forget_empty_lists
 from lifecycle.apiserver.registry.rest.strategy import Strategy
 from lifecycle.apiserver.registry.rest.update import before_update, validate_update
 from lifecycle.apiserver.registry.scope import RequestScope
@@ -414,10 +413,10 @@ class ResourceStore:
         return kv is not None and kv.stale
 
     def _before_update(self, new: Object, old: Object, scope: RequestScope) -> None:
-        scope.empties = [*scope.empties, *forget_empty_lists(new)]
         sent = dict(new)
-        before_update(self.strategy, new, old, scope.subresource, scope.empties)
-        scope.empties = moved_along(scope.empties, sent, new)
+        strategy, subresource = self.strategy, scope.subresource
+        empties = before_update(strategy, new, old, subresource, scope.empties)
+        scope.empties = moved_along(empties, sent, new)
 
     def _finished_deleting(self, obj: Object) -> bool:
         """Whether a deleted object lost its last finalizer. Upstream:

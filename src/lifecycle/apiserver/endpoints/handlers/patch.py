@@ -56,6 +56,8 @@ from lifecycle.apiserver.registry.scales import KIND, VERSION, change_scale
 from lifecycle.apiserver.registry.scope import RequestScope
 from lifecycle.apiserver.storage.cacher.cached_object import Cached
 
+STATUS = "status"
+
 
 def patched_document(
     body: PatchBody, document: Object, scope: RequestScope
@@ -115,7 +117,8 @@ def normal(
         raise patch_invalid(left(), f"strict decoding error: {', '.join(strict)}")
     report_strict(strict, scope)
     if struct is not None and left_alone is not None:
-        put_back(decoded, left_alone, struct)
+        status_is_kept = not scope.subresource and STATUS in scope.strategy.subresources
+        put_back(decoded, left_alone, struct, STATUS if status_is_kept else "")
     scope.strategy.set_defaults(decoded)
     keep_reset(obj, decoded)
     return decoded

@@ -208,9 +208,9 @@ def validate_managed_fields(
 
 def validate_field_manager(manager: str, path: str) -> list[FieldError]:
     """At most 128 printable characters. Upstream: `ValidateFieldManager`."""
+    if len(manager) <= 32 and manager.isprintable():  # four bytes each at most
+        return []
     errors = [too_long(path, 128)] if len(manager.encode()) > 128 else []
-    if manager.isprintable():
-        return errors
     for position, char in enumerate(manager):
         if not char.isprintable():
             errors.append(

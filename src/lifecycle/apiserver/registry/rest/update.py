@@ -32,9 +32,11 @@ def before_update(
     old: Object,
     subresource: str = "",
     empties: Collection[Empty] = (),
-) -> None:
-    """Keep what this write may not touch, and count generations. In place."""
-    forget_empty_lists(new)
+) -> list[Empty]:
+    """Keep what this write may not touch, and count generations. In place; the
+    `empties`, and those that are forgotten here.
+    """
+    empties = [*empties, *forget_empty_lists(new)]
     _keep_metadata(new["metadata"], old["metadata"])
     own = strategy.subresources[subresource] if subresource else strategy
     if not subresource and "status" in strategy.subresources:
@@ -42,6 +44,7 @@ def before_update(
     own.prepare_for_update(new, old)
     if own.generation.counts(new, old, empties):
         new["metadata"]["generation"] = old["metadata"].get("generation", 0) + 1
+    return empties
 
 
 def _keep_metadata(metadata: Object, old: Object) -> None:
