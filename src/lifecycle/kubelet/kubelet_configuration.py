@@ -93,11 +93,11 @@ class KubeletConfiguration:
     image_gc: ImageGCPolicy = field(default_factory=ImageGCPolicy)
     kube_reserved: Mapping[str, str] = field(default_factory=dict)
     record_events: bool = True
+    allocatable: Mapping[str, str] = field(init=False)
+    """What pods may have of the capacity."""
 
-    @property
-    def allocatable(self) -> Mapping[str, str]:
-        """What pods may have of the capacity."""
+    def __post_init__(self) -> None:
         kept = hard_eviction_reservation(self.eviction_hard, self.capacity)
-        return node_allocatable(
+        self.allocatable = node_allocatable(
             self.capacity, kube_reserved=self.kube_reserved, eviction_hard=kept
         )
