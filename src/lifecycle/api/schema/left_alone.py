@@ -49,7 +49,7 @@ def take_out(obj: Object, live: Object, struct: str) -> tuple[Object, LeftAlone]
     left = LeftAlone({}, {})
     fields = _fields(struct)
     for key, value in obj.items():
-        before = live.get(key)
+        before: Any = live.get(key)
         kind = type(value)
         if key in fields and kind is type(before) and kind in (dict, list):
             inner = fields[key][1]
@@ -68,7 +68,8 @@ def put_back(
     """Complete in place what decoding made of what was new or different.
 
     `untouchable`: a part that nobody may change on the way, so that it need not be a
-    copy (a Node's status, where the Node is written).
+    copy (a Node's status, where the Node is written). Neither need the managed fields:
+    who books anew makes new entries.
     """
     fields = _fields(struct)
     for key, inner in left.inner.items():
@@ -76,7 +77,7 @@ def put_back(
             put_back(decoded.setdefault(key, {}), inner, fields[key][1])
     if left.parts:
         parts = {
-            key: part if key == untouchable else _copy(part)
+            key: part if key in (untouchable, "managedFields") else _copy(part)
             for key, part in left.parts.items()
         }
         whole = {**decoded, **parts}
