@@ -115,6 +115,11 @@ def test_a_server_that_knows_no_http_says_who_it_is_and_hangs_up(text: str, said
         (f"echo 'echo Hi There' | nc -uw 1 {SERVER} 8081", (126, "", NOT_RUN.format(f"nc -uw 1 {SERVER} 8081"))),
         (f"echo 'echo Hi There' | nc -u -w 1 {SERVER} 8081", (0, "hi there", "")),
         (f"echo what | nc -w 1 -u {SERVER} 8081", (0, "", "")),
+        (
+            f"echo hostName | nc -v -u -w 2 {SERVER} 8081",
+            (0, "p", f"Connection to {SERVER} 8081 port [udp/*] succeeded!\n"),
+        ),
+        (f"echo hostName | nc -v -u -w 2 {SERVER} 8080", (1, "", "")),
         (f"echo clientip | nc -w 1 -u {SERVER} 8081", (0, "", "")),
         (f"echo hostName | nc -w 1 -u {SERVER} 8080", (0, "", "")),
         (f"echo hostName | nc -u {SERVER} 8081", (126, "", NOT_RUN.format(f"nc -u {SERVER} 8081"))),

@@ -41,11 +41,13 @@ async def nc(process: Process) -> int:
     if len(places) != 2 or not places[1].isdigit():
         raise not_modelled(process)
     host, port = places[0], int(places[1])
-    if udp and (scans or verbose or patience == inf):
-        raise not_modelled(process)  # it says too much of what it cannot know
+    if udp and (scans or patience == inf):
+        raise not_modelled(process)
     data = b"" if scans else await process.stdin.read_all()
     network = process.machine.network
     try:
+        if udp and verbose:
+            await _knock(process, host, port, patience)
         said = await (network.datagram if udp else network.talk)(host, port, data)
     except NoSuchHost:
         why = "Name or service not known"
@@ -54,20 +56,32 @@ async def nc(process: Process) -> int:
     except KeyError:
         raise not_modelled(process) from None
     except OSError as error:
-        if udp:  # nobody told it
+        if udp and not verbose:  # it does not look
             await process.sleep(patience)
             return 0
-        if verbose:
+        if verbose and not udp:
             failed = f"nc: connect to {host} port {port} (tcp) failed"
             process.complain(f"{failed}: {error.strerror}")
         return 1
     if verbose:
-        process.complain(f"Connection to {host} {port} port [tcp/*] succeeded!")
+        protocol = "udp" if udp else "tcp"
+        connected = f"Connection to {host} {port} port [{protocol}/*] succeeded!"
+        process.complain(connected)
     if not scans:
         process.stdout(said)
     if udp:
         await process.sleep(patience)  # for what might still come
     return 0
+
+
+async def _knock(process: Process, host: str, port: int, seconds: float) -> None:
+    """Over UDP nothing says that somebody listens. It sends letters, and sees whether
+    one is refused. Raises OSError.
+    """
+    knocks = [0.0, 0.0, *[1.0] * int(seconds)]
+    for wait in knocks:
+        await process.sleep(wait)
+        await process.machine.network.datagram(host, port, b"X")
 
 
 async def nslookup(process: Process) -> int:
