@@ -5,31 +5,52 @@ from __future__ import annotations
 import asyncio
 import base64
 import json
+from collections import Counter
 from types import SimpleNamespace
 from typing import Any
 
 import pytest
 
 from lifecycle.api.clock import run_virtual
-from lifecycle.compare import Normaliser, compare
+from lifecycle.compare import AgreementTable, Normaliser, compare
 from lifecycle.compare.compare import Comparison
 from lifecycle.compare.documents import body_of, document_of
 from lifecycle.compare.held import compare_held
 from lifecycle.compare.html_text import html_text
 from lifecycle.compare.masked import Masked, as_optional, count_leaves, optional_rule
 from lifecycle.compare.normalise import _unique, normalise_all
+from lifecycle.compare.observations import Observations
 from lifecycle.compare.pairing import Bijection
 from lifecycle.compare.placements import Placements
 from lifecycle.compare.replay import compare_cluster
 from lifecycle.compare.rollouts import Limits, Rollouts, step_of
-from lifecycle.compare.scenarios import align, compare_exchanges
+from lifecycle.compare.scenarios import (
+    add_rollouts,
+    add_slow_starts,
+    add_watches,
+    align,
+    compare_exchanges,
+    compare_recordings,
+    in_own_place,
+)
 from lifecycle.compare.slow_start import SlowStart
 from lifecycle.compare.watch_freedoms import carried
 from lifecycle.compare.watches import compare_watches
-from lifecycle.inspector import Exchange, InspectorError
+from lifecycle.inspector import Exchange, InspectorError, Recording
 from lifecycle.inspector.scenario import Scenario, Step
 from tests.compare.test_slow_start import log
-from tests.compare.test_watches import LAWFUL, SETTLED, UNLAWFUL, deployment, line, pods, replica_set, rollout, story
+from tests.compare.test_watches import (
+    LAWFUL,
+    SETTLED,
+    UNLAWFUL,
+    deployment,
+    line,
+    pods,
+    replica_set,
+    rollout,
+    story,
+    told,
+)
 
 
 def exchange(path: str, response: Any = None, status: int = 200, **more: Any) -> Exchange:
@@ -251,6 +272,64 @@ def test_exchanges_are_compared_row_by_row() -> None:
     assert [str(each) for _, each in table.unexplained] == [
         "/code: 200 ≠ 201", "/body/x: 1 ≠ 2", " (asked): asked ≠ (absent)", " (asked): (absent) ≠ asked"
     ]  # fmt: skip
+
+
+def test_a_step_is_told_by_an_event_of_old_as_well() -> None:
+    """Older events do not say from how many."""
+    old = [f"Scaled {way} replica set web-{name} to {now}" for way, name, now in (
+        ("up", "a", 4), ("up", "b", 1), ("down", "a", 2), ("up", "b", 3), ("down", "a", 0), ("up", "b", 4)
+    )]  # fmt: skip
+    assert Rollouts.of(rollout(*LAWFUL[1]), told(*old)).complaints == []
+    assert Rollouts.of(rollout(*LAWFUL[1]), told(*old[1:])).complaints == ["1 steps nobody told, 0 may"]
+
+
+def test_what_is_held_to_a_rule_is_a_row_of_its_own() -> None:
+    lawful, broken = Rollouts.of(rollout(*LAWFUL[1]), ()), Rollouts.of(rollout(*UNLAWFUL["room left"]), ())
+    table = AgreementTable("t", "us", "them")
+    row = add_rollouts(table, "journey", lawful, lawful)
+    assert row is table.rows[0]
+    steps = "6 steps, 10 of 10 checks hold"
+    assert (row.stage, row.input, row.ours, row.cluster) == ("journey: watch", "steps of rollouts", steps, steps)
+    row = add_rollouts(table, "journey", lawful, broken)
+    assert (row.ours, row.cluster) == ("(absent)", "seen")
+    sides = [Observations((), (), audit=log(order)) for order in ("AaBCbc", "AaBbCc")]
+    raised = [Rollouts(raised={"web": [3]})] * 2
+    row = add_slow_starts(table, "journey", sides, raised)
+    waited = "3 of 3 pods waited for the batch before"
+    assert (row.stage, row.input, row.ours, row.cluster) == (
+        "journey: audit log", "slow start of replica sets", waited, waited
+    )  # fmt: skip
+    watched = [
+        Observations([exchange("/a", moment="m", t=20.0), exchange("/b", moment="l", t=10.0)], story(deployment()))
+    ] * 2
+    add_watches(table, "journey", watched[0], watched[1])
+    row = table.rows[-1]
+    assert (row.stage, row.input, row.ours, row.cluster) == (
+        "journey: watch", "Deployment events", f"{row.comparison.total} sequences", "the same"
+    )  # fmt: skip
+    assert row.comparison.total > 5
+
+
+def test_a_stand_in_is_told_as_the_namespace_it_stands_for(tmp_path: Any) -> None:
+    (tmp_path / "http").mkdir()
+    body = {"metadata": {"namespace": "standin", "name": "my-standin", "other": "standin.x"}}
+    lines = [
+        {"n": 0, "t": 0, "ms": 1, "as": "admin", "note": None, "method": "POST", "path": "/api/v1/namespaces/standin/pods",
+         "content_type": None, "accept": None, "headers_sent": None, "body": body, "status": 201, "headers": {},
+         "response": body},
+    ]  # fmt: skip
+    lines.append(lines[0] | {"path": "/api", "body": None, "response": "text"})
+    (tmp_path / "http" / "s.jsonl").write_text("".join(json.dumps(each) + "\n" for each in lines))
+    (tmp_path / "namespaces.json").write_text('{"s": {"standin": "default"}}')
+    renamed: Counter[str] = Counter()
+    first, second = in_own_place(Recording(tmp_path), "s", renamed)
+    moved = {"metadata": {"namespace": "default", "name": "my-standin", "other": "default.x"}}
+    assert (first.path, first.body, first.response) == ("/api/v1/namespaces/default/pods", moved, moved)
+    assert (second.path, second.response) == ("/api", "text")
+    assert renamed == {"a namespace made for the recording": 1}
+    table = compare_recordings(Recording(tmp_path), Recording(tmp_path), "s")
+    assert table.equal
+    assert table.freedoms == {"a namespace made for the recording": 2}
 
 
 class Target:

@@ -85,6 +85,22 @@ def test_an_attempt_that_changes_its_input_is_told_so() -> None:
     assert [row.equal for row in table.rows] == [True, False]
 
 
+def test_what_two_questions_share_is_as_it_was_before_the_first_of_them() -> None:
+    shared: dict[str, Any] = {"items": [1]}
+
+    def attempt(x: Any) -> int:
+        if len(x["items"]) == 1:
+            x["items"].append(2)
+        return 1
+
+    cases = [Case("g", f"c{n}", 1, lambda a: a(shared), shared) for n in range(2)]
+    table = grade(exercise_of(Case("g", "nothing", 1, lambda a: 1), *cases), attempt)
+    [told] = table.rows[-1].comparison.differences
+    assert (told.path, told.ours, told.theirs) == ("/c0", "changed what it was handed", "read only")
+    assert [row.input for row in table.rows] == ["g", "leaves its inputs alone"]
+    assert table.questions == [3, 1]
+
+
 def test_wrong_answers_are_counted_by_question_and_told_a_line_each() -> None:
     def attempt(x: int) -> dict[str, int] | None:
         return None if x == 3 else {"a": x, "b": 0, "c": 0}
