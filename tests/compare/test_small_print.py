@@ -502,3 +502,50 @@ def test_comparisons_add_up() -> None:
     for ours, theirs in (({"a": 1}, {"a": 2}), ({"a": 1, "b": []}, {"a": 1, "b": []})):
         whole += compare(ours, theirs)
     assert (whole.total, whole.equal, len(whole.differences), whole.agrees) == (3, 2, 1, False)
+
+
+def order_of(path: str, ours: list[Any], theirs: list[Any], kind: str = "X") -> tuple[list[str], dict[str, int]]:
+    result = compare({"kind": kind, path: ours}, {"kind": kind, path: theirs})
+    return [str(each) for each in result.differences], dict(result.freedoms)
+
+
+ONE, TWO = {"type": "A", "n": 1}, {"type": "B", "n": 2}
+NAMED = [{"metadata": {"name": name}} for name in "ab"]
+ROWS = [{"cells": [name], "object": {"metadata": {"name": name}}} for name in "ab"]
+BARE_ROWS = [{"cells": [name, "x"]} for name in "ab"]
+MANAGED = [{"manager": name} for name in "ab"]
+TARGETS = [{"addresses": [f"10.0.0.{n}"]} for n in "12"]
+IPS = [{"ip": f"10.0.0.{n}"} for n in "12"]
+VERBS = [{"verbs": [verb]} for verb in ("get", "list")]
+
+
+@pytest.mark.parametrize(
+    ("path", "items", "freedom", "kept"),
+    [
+        ("conditions", [ONE, TWO], None, ["/conditions (order): ['A', 'B'] ≠ ['B', 'A']"]),
+        ("items", NAMED, None, ["/items (order): [('', 'a'), ('', 'b')] ≠ [('', 'b'), ('', 'a')]"]),
+        ("rows", ROWS, None, ["/rows (order): [('', 'a'), ('', 'b')] ≠ [('', 'b'), ('', 'a')]"]),
+        ("rows", BARE_ROWS, None, ["/rows (order): ['a', 'b'] ≠ ['b', 'a']"]),
+        ("managedFields", MANAGED, "order of managed fields, by time", []),
+        ("endpoints", TARGETS, "order of endpoints", []), ("addresses", IPS, "order of endpoints", []),
+        ("notReadyAddresses", IPS, "order of endpoints", []),
+        ("resourceRules", VERBS, "order of rules, from unordered bindings", []),
+        ("nonResourceRules", VERBS, "order of rules, from unordered bindings", []),
+    ],
+)  # fmt: skip
+def test_which_lists_have_an_order(path: str, items: list[Any], freedom: str | None, kept: list[str]) -> None:
+    assert order_of(path, items, items) == ([], {})
+    assert order_of(path, items, items[::-1]) == (kept, {freedom: 1} if freedom else {})
+
+
+def test_what_one_list_lacks_is_told_by_its_key_or_its_place() -> None:
+    assert order_of("conditions", [ONE, TWO], [ONE])[0] == ["/conditions/B: {'type': 'B', 'n': 2} ≠ (absent)"]
+    assert order_of("conditions", [TWO], [ONE, TWO])[0] == ["/conditions/A: (absent) ≠ {'type': 'A', 'n': 1}"]
+    assert order_of("conditions", [{**ONE, "n": 7}], [ONE])[0] == ["/conditions/A/n: 7 ≠ 1"]
+    assert order_of("list", [1, 2], [1])[0] == ["/list/1: 2 ≠ (absent)"]
+    assert order_of("list", [1], [1, 2])[0] == ["/list/1: (absent) ≠ 2"]
+    assert order_of("list", [1, 2], [2, 1])[0] == ["/list/0: 1 ≠ 2", "/list/1: 2 ≠ 1"]
+    statuses = [{"metadata": {"name": name}} for name in "ab"]
+    assert order_of("items", statuses, statuses[::-1], "ComponentStatusList") == (
+        [], {"order of component statuses, asked for in parallel": 1}
+    )  # fmt: skip

@@ -27,7 +27,13 @@ def ours(line: str) -> str:
 
 def test_help_is_what_it_was(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("HOME", "/nowhere")
-    lines = ["--help", "options", *(f"{name} --help" for name in COMMANDS if name != "options"), "nothing", "get --nothing"]
+    lines = [
+        "--help",
+        "options",
+        *(f"{name} --help" for name in COMMANDS if name != "options"),
+        "nothing",
+        "get --nothing",
+    ]
     text = "\n".join(map(ours, lines))
     if os.environ.get("HELP") == "anew":
         KEPT.write_text(text)
