@@ -122,7 +122,7 @@ def main(names: tuple[str, ...], count: int, seed: int, minutes: float, only_unr
     if unknown:
         raise click.UsageError(f"no room called {', '.join(unknown)}; there are {', '.join(known)}")
     if only_unrun:
-        readers = Readers(PACKAGE.parent)
+        readers = Readers(PACKAGE.parent, CHECKOUT / "tests")
         for room in names or known:
             lines, tests = modules_and_tests(room)
             coverage = measured(room, lines, tests)

@@ -59,6 +59,10 @@ class CoverageMap:
         """The tests that run any of some lines, quickest first."""
         return self.quickest({nodeid for line in lines for nodeid in self.of_line(module, line)})
 
+    def of_file(self, name: str) -> set[str]:
+        """The tests that stand in a file."""
+        return {nodeid for nodeid in self.seconds if nodeid.split("::")[0] == name}
+
     def is_current(self, module: Path) -> bool:
         """Whether what is known of a module's lines can be believed."""
         return SOMEWHERE not in self.tests.get(str(module), {})

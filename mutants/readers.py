@@ -29,15 +29,18 @@ class _Module:
 
 
 class Readers:
-    """Of all modules below `source`, by their text: nothing is imported for it."""
+    """Of all modules below `source`, by their text: nothing is imported for it. `tests`: a folder of tests, which may look
+    at a constant themselves.
+    """
 
-    def __init__(self, source: Path) -> None:
-        self.source = source
+    def __init__(self, source: Path, tests: Path | None = None) -> None:
+        self.source, self.tests = source, tests
 
     @cached_property
     def modules(self) -> dict[Path, _Module]:
         """Every file, read once."""
-        return {file: _read(file) for file in sorted(self.source.rglob("*.py"))}
+        tests = sorted(self.tests.rglob("*.py")) if self.tests is not None else []
+        return {file: _read(file) for file in [*sorted(self.source.rglob("*.py")), *tests]}
 
     @cached_property
     def importers(self) -> dict[tuple[str, str], list[tuple[Path, str]]]:
@@ -74,6 +77,8 @@ class Readers:
 
     def _imported_from(self, file: Path, name: str) -> Iterator[tuple[Path, str]]:
         """By its name, or with its whole module: `limits.MOST` mentions `MOST`."""
+        if not file.is_relative_to(self.source):
+            return  # what tests share they share with tests
         dotted = _dotted(file, self.source)
         yield from self.importers.get((dotted, name), ())
         package, _, last = dotted.rpartition(".")

@@ -74,11 +74,12 @@ def asked(module: Path, source: str, line: int, coverage: CoverageMap, readers: 
     if lines:
         known = coverage.of_lines(module, lines)
         return known if known or coverage.is_current(module) else coverage.of_module(module)
-    reading = {
-        nodeid
-        for where, numbers in readers.of_line(module, line).items()
-        for nodeid in (coverage.of_lines(where, numbers) if coverage.is_current(where) else coverage.of_module(where))
-    }
+    reading: set[str] = set()
+    for where, numbers in readers.of_line(module, line).items():
+        current = coverage.is_current(where)
+        reading |= set(coverage.of_lines(where, numbers) if current else coverage.of_module(where))
+        if readers.tests is not None and where.is_relative_to(readers.tests):
+            reading |= coverage.of_file(str(where.relative_to(readers.tests.parent)))
     return [*coverage.quickest(reading), *(each for each in coverage.of_module(module) if each not in reading)]
 
 

@@ -28,7 +28,7 @@ class Workshop:
         self.checkout = checkout
         self.imports = imports
         self.loaded = loaded
-        self.readers = Readers(checkout / "src")
+        self.readers = Readers(checkout / "src", checkout / "tests")
         self.graft: Graft | None = None
         self.folder = Path(tempfile.mkdtemp(prefix="mutants-"))
         self.source = self.folder / "src"

@@ -134,3 +134,15 @@ def test_readers_are_asked_first_and_then_whoever_runs_the_module(tmp_path):
     assert asked(module, text, 5, coverage, Readers(tmp_path)) == ["t::g"]
     changed = CoverageMap({str(module): {3: ["t::f"], 0: ["t::g"]}}, {})
     assert set(asked(module, text, 1, changed, Readers(tmp_path))) == {"t::f", "t::g"}, "its lines are not believed"
+
+
+def test_a_test_that_looks_at_a_constant_itself_is_asked(checkout):
+    """It runs nothing of any module."""
+    limits = checkout / "src/lifecycle/limits.py"
+    looks = "from lifecycle.limits import NOBODYS\n\ndef test_looks():\n    assert NOBODYS == 7\n"
+    (checkout / "tests" / "test_limits.py").write_text(looks)
+    coverage = measure(checkout / "src", ["tests"], checkout / "kept", cwd=checkout)
+    (candidate,) = [c for c in candidates(limits)[5, 10] if c.operator == "NumberReplacer"][:1]
+    with Workshop(checkout) as workshop:
+        outcome = trial(candidate, workshop, coverage)
+    assert "test_looks" in outcome.by
