@@ -364,8 +364,9 @@ class JobController:
 
     async def _delete(self, job: Object, pods: Sequence[Object]) -> int:
         """Delete pods; their finalizers stay until they are counted. How many went.
-        Raises StatusError.
+        Raises the first error, once all were tried.
         """
+        first: Exception | None = None
         key = meta_namespace_key(job)
         self._expectations.expect_deletions(
             key, [meta_namespace_key(pod) for pod in pods]
@@ -378,7 +379,9 @@ class JobController:
             except REQUEST_ERRORS as error:
                 self._expectations.deletion_observed(key, meta_namespace_key(pod))
                 if not (isinstance(error, StatusError) and error.code == 404):
-                    raise
+                    first = first or error
+        if first is not None:
+            raise first
         return len(pods)
 
     def _set_suspended(
