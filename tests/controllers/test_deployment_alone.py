@@ -430,3 +430,33 @@ def test_a_roll_out_that_stands_still_times_out_by_itself() -> None:
             assert condition(stage, "Progressing") == ("False", "ProgressDeadlineExceeded", message)
 
     run_virtual(main())
+
+
+@pytest.mark.parametrize(
+    ("owners", "labels", "told"),
+    [
+        ([], LABELS, ["ns/web"]),  # nobody's: it may be adopted
+        ([], {"app": "other"}, []),
+        ([], {}, []),
+        ([OWNER], {}, ["ns/web"]),
+        ([{**OWNER, "uid": "one before"}], LABELS, []),
+        ([{**OWNER, "kind": "Other"}], LABELS, []),
+    ],
+)
+def test_whom_a_replica_set_that_comes_concerns(owners: list[Object], labels: Object, told: list[str]) -> None:
+    async def main() -> None:
+        async with alone(DeploymentController, deployment(paused=True)) as stage:
+            asked: list[str] = []
+            stage.controller._queue.add = asked.append
+            meta = {"name": "rs", "labels": labels, "ownerReferences": owners}
+            made = await stage.client.create(REPLICA_SETS, {"metadata": meta, "spec": {}}, "ns")
+            await asyncio.sleep(0.1)
+            assert asked == told
+            asked.clear()
+            await stage.client.update(REPLICA_SETS, {**made, "metadata": {**made["metadata"], "ownerReferences": []}})
+            await asyncio.sleep(0.1)
+            let_go = told if owners else []
+            fits = ["ns/web"] if owners and labels == LABELS else []
+            assert asked == [*let_go, *fits]
+
+    run_virtual(main())
