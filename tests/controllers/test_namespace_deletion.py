@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import asyncio
+import logging
 
+import pytest
 from tests.controllers.small_cluster import NAMESPACES, PODS, SmallCluster
 from tests.controllers.test_the_line import play
 
@@ -86,7 +88,7 @@ def test_pods_that_outlive_their_grace_are_a_failure_and_keep_everything_else() 
     play(scenario)
 
 
-def test_an_api_that_nobody_answers_for_keeps_the_namespace() -> None:
+def test_an_api_that_nobody_answers_for_keeps_the_namespace(caplog: pytest.LogCaptureFixture) -> None:
     async def scenario(cluster: SmallCluster) -> None:
         spec = {
             "group": "metrics.k8s.io",
@@ -112,3 +114,6 @@ def test_an_api_that_nobody_answers_for_keeps_the_namespace() -> None:
         assert await is_gone(cluster)
 
     play(scenario)
+    assert [record.getMessage() for record in caplog.records if record.levelno >= logging.ERROR] == [], (
+        "it is only waited for"
+    )

@@ -83,6 +83,8 @@ def test_the_ttl_grows_with_the_cluster_and_does_not_flap() -> None:
 
     assert [after(count) for count in (1, 100, 101, 95, 90, 89)] == [0, 0, 15, 15, 15, 0]
     assert [after(count) for count in (101, 500, 501, 450, 449)] == [15, 15, 30, 30, 15]
+    assert [after(count) for count in (501, 1000, 1001, 900, 899)] == [30, 30, 60, 60, 30]
+    assert [after(count) for count in (1001, 2000, 2001, 1800, 1799)] == [60, 60, 300, 300, 60]
 
 
 def test_controllers_can_be_chosen() -> None:
