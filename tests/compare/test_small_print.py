@@ -549,3 +549,18 @@ def test_what_one_list_lacks_is_told_by_its_key_or_its_place() -> None:
     assert order_of("items", statuses, statuses[::-1], "ComponentStatusList") == (
         [], {"order of component statuses, asked for in parallel": 1}
     )  # fmt: skip
+
+
+@pytest.mark.parametrize(
+    ("field", "free"), [("readyReplicas", True), ("updatedReplicas", True), ("odd", False), ("oddReplicas", False)]
+)
+def test_only_a_replica_sets_counts_may_take_other_steps(field: str, free: bool) -> None:
+    ours = story(*(replica_set("a", 4, 1, **{field: value}) for value in (0, 2, 4)))
+    theirs = story(*(replica_set("a", 4, 1, **{field: value}) for value in (0, 4)))
+    assert compare_watches(ours, theirs, SETTLED, SETTLED)["ReplicaSet"].agrees is free
+
+
+def test_a_replica_sets_size_may_take_other_steps() -> None:
+    ours, theirs = (story(*(replica_set("a", size, 1) for size in sizes)) for sizes in ((0, 2, 4), (0, 4)))
+    found = compare_watches(ours, theirs, SETTLED, SETTLED)["ReplicaSet"]
+    assert (found.differences, dict(found.freedoms)) == ([], {"steps of a rollout": 2})

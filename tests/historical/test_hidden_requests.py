@@ -16,6 +16,7 @@ from lifecycle.api.wire import Object, Request, RequestInfo, Response, WatchFram
 from lifecycle.historical.apiserver.initializer_visibility import InitializerVisibility
 from lifecycle.historical.apiserver.initializers import STATE
 from lifecycle.historical.controllers.initializer_controller import IncludeUninitialized
+from lifecycle.historical.controllers.initializer_examples import initializer_configuration
 
 PENDING = {"pending": [{"name": "x"}]}
 FAILED = {"pending": [], "result": {"status": "Failure", "code": 418, "message": "no"}}
@@ -308,3 +309,15 @@ def test_the_transport_of_an_initializer_asks_for_what_is_hidden_and_closes_the_
         return inner
 
     assert asyncio.run(main()).closed == 1
+
+
+def test_the_configuration_of_an_initializer_whole() -> None:
+    def configuration(group: str, resource: str) -> Object:
+        rule = {"apiGroups": [group], "apiVersions": ["v1"], "resources": [resource]}
+        return {
+            "apiVersion": "admissionregistration.k8s.io/v1alpha1", "kind": "InitializerConfiguration",
+            "metadata": {"name": "n"}, "initializers": [{"name": "i.example.com", "rules": [rule]}],
+        }  # fmt: skip
+
+    assert initializer_configuration("n", "i.example.com", "secrets") == configuration("", "secrets")
+    assert initializer_configuration("n", "i.example.com", "deployments.apps") == configuration("apps", "deployments")

@@ -9,7 +9,7 @@ from typing import Any
 
 import click
 
-from lifecycle.cli.refusal import refusals
+from lifecycle.cli.refusal import Refusal, refusals
 
 
 @click.command("iptables-save")
@@ -54,7 +54,7 @@ async def _saved(node: str, kubeconfig: str, table: str) -> str:
     try:
         credentials = Credentials(chosen(flags, os.environ))
     except CommandError as error:
-        raise click.ClickException(str(error)) from None
+        raise Refusal(str(error)) from None
     transport: Any = AuthenticatingTransport(
         HTTPSTransport(await credentials.connection()), credentials
     )
@@ -69,7 +69,7 @@ async def _saved(node: str, kubeconfig: str, table: str) -> str:
         )
         return await proxies.iptables_save(node, *([table] if table else []))
     except StatusError as error:
-        raise click.ClickException(error.message) from None
+        raise Refusal(error.message) from None
     finally:
         await proxies.stop()
         await transport.close()
