@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from lifecycle.api.bounded_cache import MAX_KEY, BoundedCache, short_lru_cache
+from lifecycle.api.bounded_cache import MAX_KEY, BoundedCache, short_lru_cache, short_pair_cache
 
 
 def test_a_short_key_is_remembered_and_a_long_one_is_not() -> None:
@@ -31,3 +31,24 @@ def test_a_function_is_asked_again_only_for_long_texts() -> None:
     short, long = "a", "a" * (MAX_KEY + 1)
     assert [length(short), length(short), length(long), length(long)] == [1, 1, len(long), len(long)]
     assert asked == [short, long, long]
+
+
+def test_two_texts_together_must_be_short() -> None:
+    asked: list[tuple[str, str]] = []
+
+    @short_pair_cache(4)
+    def joined(first: str, second: str) -> str:
+        asked.append((first, second))
+        return first + second
+
+    half = "a" * (MAX_KEY // 2)
+    for second in ("b", "b", half + "b", half + "b"):
+        assert joined(half, second) == half + second
+    assert [second for _, second in asked] == ["b", half + "b", half + "b"]
+
+
+def test_who_knows_that_its_keys_are_long_says_so() -> None:
+    cache: BoundedCache[bytes, int] = BoundedCache(10, longest=MAX_KEY * 2)
+    cache.put(b"a" * (MAX_KEY + 1), 1)
+    cache.put(b"a" * (MAX_KEY * 2 + 1), 2)
+    assert (cache.get(b"a" * (MAX_KEY + 1)), cache.get(b"a" * (MAX_KEY * 2 + 1))) == (1, None)

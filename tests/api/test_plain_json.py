@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import tracemalloc
 from dataclasses import dataclass
 from datetime import UTC, datetime
 from typing import Any
@@ -124,3 +125,15 @@ def test_a_list_within_lists_without_end_is_refused() -> None:
         deep = [deep]
     with pytest.raises(plain_json.JSONEncodeError):
         plain_json.dumps(deep)
+
+
+def test_what_is_kept_takes_no_more_room_than_it_needs() -> None:
+    obj = {"a": "x" * 500}
+    tracemalloc.start()
+    try:
+        kept = [fast_json.trimmed(fast_json.dumps(obj)) for _ in range(100)]
+        room, _ = tracemalloc.get_traced_memory()
+    finally:
+        tracemalloc.stop()
+    assert kept[0] == fast_json.dumps(obj)
+    assert room / len(kept) < len(kept[0]) + 100

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 from typing import Any
 
 import pytest
@@ -18,8 +19,8 @@ from lifecycle.api.wire import Object, WatchFrame
 from lifecycle.apiserver.endpoints.negotiation import json_frame
 from lifecycle.apiserver.registry.strategies import strategy_for
 from lifecycle.apiserver.server.create_server_chain import create_server_chain
-from lifecycle.apiserver.storage.cacher import cacher as cacher_module
-from lifecycle.apiserver.storage.cacher.cache_watcher import Criteria
+from lifecycle.apiserver.storage.cacher import event_window
+from lifecycle.apiserver.storage.cacher.cache_watcher import CacheWatcher, Criteria
 from lifecycle.apiserver.storage.cacher.cached_object import with_resource_version
 from lifecycle.apiserver.storage.cacher.cacher import Cacher
 from lifecycle.etcd.codec import encode_value
@@ -198,10 +199,8 @@ def test_a_thousand_watchers_of_nodes_are_not_asked_about_other_nodes(monkeypatc
             cacher.watch(Criteria(node_name=f"n{i}"), None, initial=False, bookmarks=False) for i in range(1000)
         ]
         asked: list[object] = []
-        feed = cacher_module.CacheWatcher.feed
-        monkeypatch.setattr(
-            cacher_module.CacheWatcher, "feed", lambda self, *rest: (asked.append(self), feed(self, *rest))
-        )
+        feed = CacheWatcher.feed
+        monkeypatch.setattr(CacheWatcher, "feed", lambda self, *rest: (asked.append(self), feed(self, *rest)))
         await put(store, pod("a", "x", "n7"))
         await put(store, pod("a", "x", "n8"))
         cacher.catch_up()
@@ -228,7 +227,8 @@ def test_a_change_is_encoded_once_for_all_its_watchers() -> None:
 
 
 def test_a_version_that_the_window_has_forgotten_is_gone(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(cacher_module, "EVENT_WINDOW", 5)
+    monkeypatch.setattr(event_window, "MIN_CHANGES", 5)
+    monkeypatch.setattr(event_window, "MAX_CHANGES", 5)
 
     async def main() -> None:
         store = MemoryStore()
@@ -256,3 +256,46 @@ def test_an_owner_with_the_same_uid_does_not_mislead() -> None:
     metadata = {"ownerReferences": [{"uid": "1"}], "name": "x", "uid": "1", "resourceVersion": "7"}
     obj = {**pod("a", "x"), "metadata": metadata}
     assert with_resource_version(encode_value(obj), obj) is None
+
+
+def test_namespaces_that_are_gone_or_never_were_are_not_kept() -> None:
+    async def main() -> None:
+        store = MemoryStore()
+        cacher = await started(store)
+        for number in range(20):
+            await put(store, pod(f"n{number}", "p"))
+            cacher.catch_up()
+            assert len(cacher.ordered(f"n{number}")) == 1
+            await store.delete(registry_key(PODS, f"n{number}", "p"))
+            cacher.catch_up()
+            assert cacher.ordered(f"never{number}") == []
+        assert (len(cacher._keys), len(cacher._rows)) == (0, 0)
+        await cacher.stop()
+
+    run_virtual(main())
+
+
+def test_a_reader_who_walks_away_ends_its_watch() -> None:
+    async def main() -> None:
+        server = create_server_chain(MemoryStore())
+        await server.start()
+        nodes, client = server.cachers["", "nodes"], server.loopback.client()
+        before = len(nodes.watchers())
+
+        async def first(what: str) -> str:
+            stream = await client.watch(resource("nodes"), bookmarks=False)
+            async for frame in stream:
+                if frame.object["metadata"]["name"] == what:
+                    return frame.type
+            return ""
+
+        stays = await client.watch(resource("nodes"), bookmarks=False)
+        node = {"apiVersion": "v1", "kind": "Node", "metadata": {"name": "n1"}}
+        await client.create(resource("nodes"), node)
+        assert await first("n1") == "ADDED"
+        await asyncio.sleep(1)
+        assert len(nodes.watchers()) == before + 1
+        assert (await anext(stays)).object["metadata"]["name"] == "n1"
+        await server.stop()
+
+    run_virtual(main())

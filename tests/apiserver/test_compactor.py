@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 
 from lifecycle.api.clock import run_virtual
-from lifecycle.apiserver.storage.compactor import COMPACT_INTERVAL, COMPACT_REV_KEY, Compactor
+from lifecycle.apiserver.storage.compactor import COMPACT_INTERVAL, COMPACT_REV_KEY, LOOKS, Compactor
 from lifecycle.etcd.memory import MemoryStore
 from lifecycle.etcd.store import CompactedError
 from tests.apiserver.admission_server import Asker, config_map, play
@@ -42,6 +42,23 @@ def test_a_continue_token_expires_within_ten_minutes_and_the_rest_can_be_had_all
     assert rest[1]["metadata"]["resourceVersion"] != first["metadata"]["resourceVersion"]
     assert [each["metadata"]["name"] for each in rest[1]["items"]] == ["m2", "m3"]
     assert rest[1]["metadata"]["remainingItemCount"] == 2
+
+
+def test_a_store_of_ones_own_keeps_five_minutes_and_no_more_than_six() -> None:
+    async def main() -> None:
+        store = MemoryStore()
+        compactor = Compactor(store)
+        compactor.start()
+        revisions = []
+        for _ in range(20 * 60):
+            revisions.append(await store.put("/a", b"1"))
+            await asyncio.sleep(1)
+        await store.range("/a", "/b", revision=revisions[-299])
+        with pytest.raises(CompactedError):
+            await store.range("/a", "/b", revision=revisions[-362])
+        await compactor.stop()
+
+    run_virtual(main())
 
 
 class SharedStore(MemoryStore):
@@ -88,7 +105,8 @@ def test_a_store_of_ones_own_gets_no_key_and_one_that_has_compacted_further_is_l
         store = MemoryStore()
         compactor = Compactor(store)
         await store.put("/a", b"1")
-        await compactor.compact()
+        for _ in range(LOOKS):
+            await compactor.compact()
         assert await store.get(COMPACT_REV_KEY) is None
         await store.put("/a", b"2")
         await store.compact(store.revision)

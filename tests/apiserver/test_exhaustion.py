@@ -4,13 +4,22 @@ from __future__ import annotations
 
 import asyncio
 import gc
+import json
+import sys
 import time
 import tracemalloc
+from functools import _lru_cache_wrapper
 from typing import Any
 
+from lifecycle.api.clock import Clock, run_virtual
 from lifecycle.api.patch.strategic import consume_patch
+from lifecycle.api.protobuf.envelope import MAGIC
+from lifecycle.api.protobuf.wire_format import delimited
 from lifecycle.api.schema import schema_for
+from lifecycle.api.wire import Request, UserInfo
 from lifecycle.apiserver.registry.metadata import dedup_owner_references
+from lifecycle.apiserver.server.create_server_chain import create_server_chain
+from lifecycle.etcd.memory import MemoryStore
 from tests.apiserver.https_site import CONFIG_MAPS, Site, message_of
 
 
@@ -39,6 +48,61 @@ def test_what_anonymous_callers_send_is_not_kept() -> None:
             assert kept < 4 << 20  # of 30 MB
 
     asyncio.run(scene())
+
+
+def entries_without_a_bound() -> dict[str, int]:
+    """How much is in the caches that never forget."""
+    modules = [module for name, module in sys.modules.items() if name.startswith("lifecycle.")]
+    found = {each for module in modules for each in vars(module).values() if isinstance(each, _lru_cache_wrapper)}
+    return {
+        f"{each.__module__}.{each.__qualname__}": each.cache_info().currsize
+        for each in found
+        if each.cache_info().maxsize is None
+    }
+
+
+def test_names_that_callers_make_up_are_in_no_cache_that_never_forgets() -> None:
+    """A kind, a version, a namespace and a group of its own in each request, in every form that a body may have."""
+    maps, reviews = "/api/v1/namespaces/default/configmaps", "/apis/authentication.k8s.io/v1/selfsubjectreviews"
+    jane = UserInfo("jane", ("system:masters",))
+
+    async def scene() -> None:
+        server = create_server_chain(MemoryStore(), clock=Clock())
+        await server.start()
+
+        async def send(method: str, path: str, body: bytes = b"", form: str = "json", accept: str = "*/*") -> int:
+            headers = {"content-type": f"application/{form}", "accept": accept}
+            request = Request(method, path, {"fieldManager": ["m"]}, headers, body, user=jane)
+            return (await server.handler(request)).status
+
+        async def make_up(number: int) -> None:
+            kind, group = f"Kind{number}", f"g{number}.example"
+            meta = delimited(b"\x0a", b"v%d" % number) + delimited(b"\x12", kind.encode())
+            plain = json.dumps({"apiVersion": f"{group}/v1", "kind": kind, "metadata": {"name": "m"}}).encode()
+            for path in (maps, reviews):
+                assert await send("POST", path, plain) == 400
+                assert await send("POST", path, MAGIC + delimited(b"\x0a", meta), "vnd.kubernetes.protobuf") == 400
+            assert await send("DELETE", f"{maps}/m", plain) == 400
+            assert await send("PUT", f"{maps}/m", plain) == 400
+            assert await send("PATCH", f"{maps}/m", plain, "apply-patch+yaml") == 400
+            assert await send("PATCH", f"{maps}/m", plain, "merge-patch+json") >= 400
+            assert await send("GET", maps, accept=f"application/json;as={kind};g={group};v=v{number}") == 406
+            assert await send("GET", f"/api/v1/namespaces/ns{number}/pods") == 200
+            assert await send("GET", f"/apis/{group}/v1/things") == 404
+            assert await send("GET", f"/openapi/v3/apis/{group}/v1") == 404
+
+        await server.handler(
+            Request("POST", maps, body=b'{"apiVersion":"v1","kind":"ConfigMap","metadata":{"name":"m"}}', user=jane)
+        )
+        await make_up(0)
+        await make_up(1)
+        before = entries_without_a_bound()
+        for number in range(2, 12):
+            await make_up(number)
+        assert entries_without_a_bound() == before
+        await server.stop()
+
+    run_virtual(scene())
 
 
 def test_others_are_answered_while_a_large_body_is_found_to_be_no_json() -> None:

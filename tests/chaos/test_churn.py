@@ -15,6 +15,8 @@ def test_nothing_is_left_open_and_nobody_still_waits() -> None:
     assert all(sample.stored for sample in samples)  # events, at least
     assert growth(samples) == []
     assert samples[0].tasks == samples[-1].tasks
+    assert samples[-1].unread == 0
+    assert samples[-1].changes <= samples[0].changes * 1.5
 
 
 def test_what_grows_is_named() -> None:

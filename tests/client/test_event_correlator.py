@@ -155,7 +155,7 @@ def test_what_is_dropped_is_counted_all_the_same() -> None:
 
 
 def test_the_least_recently_used_is_forgotten_first() -> None:
-    cache: LRU[int] = LRU(2)
+    cache: LRU[tuple[str, ...], int] = LRU(2)
     cache.put(("a",), 1)
     cache.put(("b",), 2)
     assert cache.get(("a",)) == 1
@@ -176,6 +176,16 @@ def test_four_thousand_and_ninety_six_sources_are_remembered() -> None:
         found = correlator.correlate(event(), 0)
         assert found is not None
         assert (found.patch is not None) is remembered
+
+
+def test_what_would_begin_afresh_is_not_kept() -> None:
+    correlator = EventCorrelator()
+    for number in range(1000):
+        correlator.correlate(event(name=f"q{number}"), float(number))
+    before = correlator.remembered
+    assert before < 3000 - 350  # of the aggregates only ten minutes' worth
+    correlator.correlate(event(), 10_000.0)
+    assert correlator.remembered == 1000 + 3  # only what has been written is counted on
 
 
 def test_what_was_decided_about_an_event_does_not_change() -> None:

@@ -27,17 +27,19 @@ MAX_KEY = 512
 
 
 class BoundedCache(Generic[Key, Value]):
-    """At most `entries` values under short keys. A full cache starts afresh."""
+    """At most `entries` values under short keys: of at most `longest` characters. A
+    full cache starts afresh.
+    """
 
-    def __init__(self, entries: int) -> None:
-        self._entries = entries
+    def __init__(self, entries: int, longest: int = MAX_KEY) -> None:
+        self._entries, self._longest = entries, longest
         self._values: dict[Key, Value] = {}
         self.get = self._values.get
         self.clear = self._values.clear
 
     def put(self, key: Key, value: Value) -> None:
         """Remember the value, unless the key is long."""
-        if not is_short(key):
+        if not is_short(key, self._longest):
             return
         if len(self._values) >= self._entries:
             self._values.clear()
@@ -45,7 +47,7 @@ class BoundedCache(Generic[Key, Value]):
 
 
 def short_lru_cache(
-    entries: int,
+    entries: int, longest: int = MAX_KEY
 ) -> Callable[
     [Callable[Concatenate[Text, Params], Value]],
     Callable[Concatenate[Text, Params], Value],
@@ -61,7 +63,7 @@ def short_lru_cache(
 
         @wraps(function)
         def short(text: Text, *args: Params.args, **named: Params.kwargs) -> Value:
-            if len(text) <= MAX_KEY:
+            if len(text) <= longest:
                 return remembered(text, *args, **named)  # type: ignore[arg-type]
             return function(text, *args, **named)
 
@@ -71,9 +73,30 @@ def short_lru_cache(
     return decorate
 
 
-def is_short(key: object) -> bool:
-    """Whether a text, or a tuple with texts in it, has at most `MAX_KEY` characters."""
-    return _length(key) <= MAX_KEY
+def short_pair_cache(
+    entries: int,
+) -> Callable[[Callable[[str, str], Value]], Callable[[str, str], Value]]:
+    """The same for a function of two texts, such as an `apiVersion` and a kind."""
+
+    def decorate(
+        function: Callable[[str, str], Value],
+    ) -> Callable[[str, str], Value]:
+        remembered = lru_cache(entries)(function)
+
+        @wraps(function)
+        def short(first: str, second: str) -> Value:
+            if len(first) + len(second) <= MAX_KEY:
+                return remembered(first, second)
+            return function(first, second)
+
+        return short
+
+    return decorate
+
+
+def is_short(key: object, longest: int = MAX_KEY) -> bool:
+    """Whether a text, or a tuple with texts in it, has at most so many characters."""
+    return _length(key) <= longest
 
 
 def _length(key: object) -> int:

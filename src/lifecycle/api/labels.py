@@ -162,7 +162,8 @@ def selector_from_label_selector(obj: Object | None) -> Selector:
     """
     if obj is None:
         return NOTHING
-    return _from_json(fast_json.dumps(obj, option=fast_json.OPT_SORT_KEYS))
+    text = fast_json.dumps(obj, option=fast_json.OPT_SORT_KEYS)
+    return _from_json(fast_json.trimmed(text))
 
 
 def format_label_selector(obj: Object | None) -> str:

@@ -72,7 +72,7 @@ def _term(encoded: bytes) -> Matcher:
 
 def term_matcher(term: Object) -> Matcher:
     """A term as a function; terms with the same content share it."""
-    return _term(fast_json.dumps(term))
+    return _term(fast_json.trimmed(fast_json.dumps(term)))
 
 
 def required_node_affinity(spec: Object) -> Matcher | None:

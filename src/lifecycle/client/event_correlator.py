@@ -17,11 +17,14 @@ Upstream: `client-go/tools/record/events_cache.go` (`EventCorrelator`,
 from __future__ import annotations
 
 from collections import OrderedDict
-from dataclasses import dataclass, field
+from collections.abc import Callable, Hashable
+from dataclasses import dataclass
+from hashlib import blake2b
 from typing import Generic, TypeVar
 
 from lifecycle.api.wire import Object
 
+K = TypeVar("K", bound=Hashable)
 V = TypeVar("V")
 
 MAX_LRU_CACHE_ENTRIES = 4096
@@ -32,34 +35,54 @@ SPAM_QPS = 1.0 / 300.0
 COMBINED = "(combined from similar events): "
 
 Key = tuple[str, ...]
+Digest = bytes
 
 
-class LRU(Generic[V]):
+def digest(key: Key) -> Digest:
+    """Sixteen bytes for a key: of an object that has gone, its ten names need not be
+    kept, nor what was said about it.
+    """
+    text = "\0".join(key).encode(errors="surrogatepass")
+    return blake2b(text, digest_size=16).digest()
+
+
+class LRU(Generic[K, V]):
     """A dict that forgets what was used longest ago."""
 
     def __init__(self, size: int) -> None:
         self._size = size
-        self._entries: OrderedDict[Key, V] = OrderedDict()
+        self._entries: OrderedDict[K, V] = OrderedDict()
 
-    def get(self, key: Key) -> V | None:
+    def __len__(self) -> int:
+        return len(self._entries)
+
+    def get(self, key: K) -> V | None:
         """The value, which is now the most recently used."""
         value = self._entries.get(key)
         if value is not None:
             self._entries.move_to_end(key)
         return value
 
-    def put(self, key: Key, value: V) -> None:
+    def put(self, key: K, value: V) -> None:
         """Keep the value; the oldest entry goes if there are too many."""
         self._entries[key] = value
         self._entries.move_to_end(key)
         if len(self._entries) > self._size:
             self._entries.popitem(last=False)
 
+    def forget(self, is_stale: Callable[[V], bool]) -> None:
+        """Forget what was used longest ago for as long as it is stale."""
+        while self._entries and is_stale(next(iter(self._entries.values()))):
+            self._entries.popitem(last=False)
+
 
 @dataclass(slots=True)
 class _Aggregate:
     last: float
-    messages: dict[str, None] = field(default_factory=dict)
+    messages: tuple[Digest, ...] = ()
+
+    def is_over(self, now: float) -> bool:
+        return now - self.last > AGGREGATE_INTERVAL
 
 
 @dataclass(slots=True)
@@ -73,6 +96,9 @@ class _Logged:
 class _Tokens:
     tokens: float
     last: float
+
+    def at(self, now: float) -> float:
+        return min(float(SPAM_BURST), self.tokens + (now - self.last) * SPAM_QPS)
 
 
 @dataclass(slots=True, frozen=True)
@@ -111,26 +137,31 @@ def event_key(event: Object) -> Key:
 
 class EventCorrelator:
     """Decides for each new event whether it is created, patched into an earlier one, or
-    dropped.
+    dropped. What would be begun afresh when it is next asked for is not kept till then.
     """
 
     def __init__(self) -> None:
-        self._aggregates: LRU[_Aggregate] = LRU(MAX_LRU_CACHE_ENTRIES)
-        self._logged: LRU[_Logged] = LRU(MAX_LRU_CACHE_ENTRIES)
-        self._spam: LRU[_Tokens] = LRU(MAX_LRU_CACHE_ENTRIES)
+        self._aggregates: LRU[Digest, _Aggregate] = LRU(MAX_LRU_CACHE_ENTRIES)
+        self._logged: LRU[Digest, _Logged] = LRU(MAX_LRU_CACHE_ENTRIES)
+        self._spam: LRU[Digest, _Tokens] = LRU(MAX_LRU_CACHE_ENTRIES)
+
+    @property
+    def remembered(self) -> int:
+        """Entries of all three caches."""
+        return len(self._aggregates) + len(self._logged) + len(self._spam)
 
     def correlate(self, event: Object, now: float) -> Correlated | None:
         """What to write for an event at `now` (seconds since 1970); None: nothing."""
         event, key = self._aggregate(event, now)
         event, patch = self._observe(event, key)
-        if not self._allowed(_about(event), now):
+        if not self._allowed(digest(_about(event)), now):
             return None
         return Correlated(event, patch)
 
     def update_state(self, event: Object) -> None:
         """Remember what the server answered."""
         self._logged.put(
-            event_key(event),
+            digest(event_key(event)),
             _Logged(event["count"], event["firstTimestamp"], event["metadata"]["name"]),
         )
 
@@ -141,15 +172,18 @@ class EventCorrelator:
             event["reportingComponent"],
             event["reportingInstance"],
         )
-        record = self._aggregates.get(key)
-        if record is None or now - record.last > AGGREGATE_INTERVAL:
+        self._aggregates.forget(lambda record: record.is_over(now))
+        record = self._aggregates.get(digest(key))
+        if record is None or record.is_over(now):
             record = _Aggregate(now)
-            self._aggregates.put(key, record)
+            self._aggregates.put(digest(key), record)
         record.last = now
-        record.messages[event["message"]] = None
-        if len(record.messages) < AGGREGATE_MAX_EVENTS:
+        message = digest((event["message"],))
+        if message in record.messages:
             return event, event_key(event)
-        record.messages.popitem()
+        if len(record.messages) < AGGREGATE_MAX_EVENTS - 1:
+            record.messages += (message,)
+            return event, event_key(event)
         # Upstream builds the combined event anew and leaves the reporting component out
         # of it.
         combined = {
@@ -161,7 +195,8 @@ class EventCorrelator:
         return combined, key
 
     def _observe(self, event: Object, key: Key) -> tuple[Object, Object | None]:
-        last = self._logged.get(key)
+        key_digest = digest(key)
+        last = self._logged.get(key_digest)
         patch: Object | None = None
         if last is not None:
             patch = {
@@ -177,19 +212,18 @@ class EventCorrelator:
                 "count": last.count + 1,
             }
         self._logged.put(
-            key,
+            key_digest,
             _Logged(event["count"], event["firstTimestamp"], event["metadata"]["name"]),
         )
         return event, patch
 
-    def _allowed(self, key: Key, now: float) -> bool:
+    def _allowed(self, key: Digest, now: float) -> bool:
+        self._spam.forget(lambda bucket: bucket.at(now) >= SPAM_BURST)
         bucket = self._spam.get(key)
         if bucket is None:
             bucket = _Tokens(float(SPAM_BURST), now)
             self._spam.put(key, bucket)
-        bucket.tokens = min(
-            float(SPAM_BURST), bucket.tokens + (now - bucket.last) * SPAM_QPS
-        )
+        bucket.tokens = bucket.at(now)
         bucket.last = now
         if bucket.tokens < 1.0:
             return False

@@ -50,7 +50,7 @@ def encode_value(obj: Object, media_type: str = JSON) -> bytes:
         obj.get("apiVersion", ""), obj.get("kind", "")
     ):
         return protobuf.encode(obj)
-    return fast_json.dumps(obj)
+    return fast_json.trimmed(fast_json.dumps(obj))
 
 
 def decode_value(value: bytes, revision: int) -> Object:

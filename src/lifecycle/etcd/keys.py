@@ -13,7 +13,7 @@ v1.36.
 
 from __future__ import annotations
 
-from functools import cache
+from functools import cache, lru_cache
 
 from lifecycle.api.resources import Resource, all_resources, find_resource
 
@@ -34,7 +34,7 @@ SPECIAL_PREFIXES = {
 }
 
 
-@cache
+@lru_cache(1024)
 def resource_prefix(resource: Resource) -> str:
     """`/registry/pods/`: all objects of a resource live below it."""
     if (

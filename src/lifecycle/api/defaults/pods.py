@@ -15,6 +15,7 @@ from __future__ import annotations
 import re
 from typing import Any
 
+from lifecycle.api.bounded_cache import short_lru_cache
 from lifecycle.api.defaults.resource_lists import round_up_resource_list
 from lifecycle.api.wire import Object
 
@@ -30,26 +31,19 @@ _IDENTIFIER = re.compile("[a-f0-9]{64}")
 """The digest of an image alone is no name."""
 
 _LONGEST_PATH = 255
-_tags: dict[str, str] = {}
 
 
+@short_lru_cache(4096)
 def image_tag(image: str) -> str:
     """The tag an image name ends in: `latest` if it gives neither tag nor digest, empty
     if it is no image name at all.
 
     Upstream: `pkg/util/parsers/parsers.go` (`ParseImageName`).
     """
-    tag = _tags.get(image)
-    if tag is None:
-        match = _REFERENCE.fullmatch(image)
-        if match is None or _IDENTIFIER.fullmatch(image) or _is_too_long(match):
-            tag = ""
-        else:
-            tag = match["tag"] or ("" if match["digest"] else "latest")
-        if len(_tags) > 4096:
-            _tags.clear()
-        _tags[image] = tag
-    return tag
+    match = _REFERENCE.fullmatch(image)
+    if match is None or _IDENTIFIER.fullmatch(image) or _is_too_long(match):
+        return ""
+    return match["tag"] or ("" if match["digest"] else "latest")
 
 
 def _is_too_long(reference: re.Match[str]) -> bool:

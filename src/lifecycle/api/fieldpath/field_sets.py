@@ -22,6 +22,7 @@ from collections.abc import Iterator
 from typing import Any
 
 from lifecycle.api import fast_json
+from lifecycle.api.bounded_cache import BoundedCache
 from lifecycle.api.fieldpath.path_elements import SELF, order
 
 Fields = dict[str, Any]
@@ -40,7 +41,10 @@ def in_order(node: Fields) -> Fields:
     return {k: node[k] for k in keys}
 
 
-_shared: dict[bytes, Fields] = {}
+_shared: BoundedCache[bytes, Fields] = BoundedCache(entries=1024, longest=4096)
+"""Few are shared by many. Most are one pod's alone, whose address is in them, and would
+be kept when the pod has long gone: so there is not much room, and none for long ones.
+"""
 
 
 def shared(fields: Fields) -> Fields:
@@ -50,9 +54,8 @@ def shared(fields: Fields) -> Fields:
     key = fast_json.dumps(fields)
     known = _shared.get(key)
     if known is None:
-        if len(_shared) >= 8192:
-            _shared.clear()
-        known = _shared[key] = fields
+        known = fields
+        _shared.put(fast_json.trimmed(key), fields)
     return known
 
 

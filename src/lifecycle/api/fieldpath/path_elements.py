@@ -25,6 +25,10 @@ from lifecycle.api.go_format import go_quote, go_value
 from lifecycle.api.go_json.encode import html_escape
 
 SELF = "."
+REMEMBERED = 8192
+"""Elements of each kind. Names of containers and types of conditions are few; each pod
+brings an address, which nobody asks for again when it has gone.
+"""
 
 
 def _json(value: Any) -> str:
@@ -36,7 +40,7 @@ def name_key(field: str, value: str) -> str:
     return _name_key(value, field)
 
 
-@short_lru_cache(65536)
+@short_lru_cache(REMEMBERED)
 def _name_key(value: str, field: str) -> str:
     return f"k:{_json({field: value})}"
 
@@ -48,7 +52,7 @@ def key_element(keys: dict[str, Any]) -> str:
     return f"k:{_json(keys)}"
 
 
-@short_lru_cache(65536)
+@short_lru_cache(REMEMBERED)
 def _string_element(value: str) -> str:
     return f"v:{_json(value)}"
 
@@ -83,7 +87,7 @@ def _ordered(value: Any) -> tuple[int, Any]:
     return rank, value if rank < 3 else str(value)
 
 
-@short_lru_cache(65536)
+@short_lru_cache(REMEMBERED)
 def order(element: str) -> tuple[int, Any]:
     """A sort key: fields by name, then keys (numbers as numbers), then values, then
     positions; the place itself first.

@@ -17,6 +17,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from functools import cache
 
+from lifecycle.api.bounded_cache import short_pair_cache
 from lifecycle.api.tables import table_lines
 
 INLINE = "*"
@@ -66,7 +67,7 @@ def messages() -> dict[str, tuple[Field, ...]]:
     return {message: tuple(fields) for message, fields in table.items()}
 
 
-@cache
+@short_pair_cache(1024)
 def message_for(api_version: str, kind: str) -> str | None:
     """The message of a kind, e.g. `rbac/v1.Role`; None where protobuf cannot say it."""
     group, _, version = api_version.rpartition("/")

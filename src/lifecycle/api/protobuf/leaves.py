@@ -13,7 +13,6 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from datetime import UTC, datetime, timedelta
-from functools import lru_cache
 from typing import Any
 
 from lifecycle.api import fast_json
@@ -116,9 +115,13 @@ def decode_micro_time(data: bytes) -> str | None:
     return rfc3339(moment + timedelta(microseconds=micros), "microseconds")
 
 
-@lru_cache(maxsize=8192)
-def encode_quantity(text: str | int | float) -> bytes:
+def encode_quantity(quantity: str | int | float) -> bytes:
     """`resource.Quantity`: its canonical text as field 1."""
+    return _encode_quantity(str(quantity))
+
+
+@short_lru_cache(8192)
+def _encode_quantity(text: str) -> bytes:
     return delimited(b"\x0a", canonical_quantity(text).encode())
 
 

@@ -15,9 +15,9 @@ nil and empty lists are told apart only as far as `omitempty` does.
 
 from __future__ import annotations
 
-from functools import cache
 from typing import Any
 
+from lifecycle.api.bounded_cache import short_pair_cache
 from lifecycle.api.go_json.decode import wrong_type
 from lifecycle.api.resources import all_resources
 from lifecycle.api.schema.decode_state import DecodeState, Path
@@ -135,7 +135,7 @@ def internal_package(group: str) -> str:
     return "core" if package == "events" else package
 
 
-@cache
+@short_pair_cache(1024)
 def _is_registered(api_version: str, kind: str) -> bool:
     """Whether the scheme knows a kind: those with resources, their lists, and what goes
     with every version (options, Status).

@@ -16,6 +16,7 @@ from __future__ import annotations
 from functools import cache
 from typing import NamedTuple
 
+from lifecycle.api.bounded_cache import short_pair_cache
 from lifecycle.api.tables import table_lines
 
 SCALARS = {"string", "bool", "int32", "int64", "int", "float64", "byte"}
@@ -129,7 +130,7 @@ def json_fields(name: str) -> tuple[GoField, ...]:
     return tuple(rows)
 
 
-@cache
+@short_pair_cache(1024)
 def struct_for(api_version: str, kind: str) -> str | None:
     """The struct behind a kind: (`apps/v1`, `Deployment`) → `apps/v1.Deployment`;
     shared kinds (`DeleteOptions`) live in `meta/v1`.

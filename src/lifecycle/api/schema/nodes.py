@@ -40,12 +40,14 @@ class Schema:
     - `format`: the OpenAPI format of a leaf (`int32`, `byte`, `date-time`, …)
     - `preserve_unknown`: unknown fields are kept (custom resources, embedded raw
       objects)
+    - `derived`: what server-side apply has worked out from the node; it goes with it
     """
 
     __slots__ = (
         "_load",
         "_parts",
         "default",
+        "derived",
         "format",
         "kind",
         "list_map_keys",
@@ -73,6 +75,7 @@ class Schema:
         self.default: Any = None
         self.format = ""
         self.preserve_unknown = False
+        self.derived: Any = None
         self._load = load
         self._parts: (
             tuple[Mapping[str, Schema], Schema | None, Schema | None] | None

@@ -17,6 +17,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from lifecycle.api import fast_json
+from lifecycle.api.bounded_cache import BoundedCache
 from lifecycle.api.clock import Clock
 from lifecycle.api.wire import Object
 from lifecycle.apiserver.admission.attributes import CREATE, UPDATE, Attributes
@@ -27,7 +28,7 @@ from lifecycle.apiserver.webhook.client_config import HookClient
 
 AUDIT = "imagepolicywebhook.image-policy.k8s.io/"
 FAILED_OPEN = "alpha.image-policy.k8s.io/failed-open"
-MAX_ANSWERS = 1024
+MAX_ANSWERS, LONGEST_QUESTION = 1024, 4096
 DEFAULT_TTL, LEAST_TTL, GREATEST_TTL = 300, 1, 1800
 TIMEOUT = 10.0
 
@@ -64,7 +65,9 @@ class ImagePolicyWebhook(Plugin):
         self._policy, self._clock = policy, clock
         bundle = {"caBundle": base64.b64encode(policy.ca).decode()} if policy.ca else {}
         self._client = HookClient({"url": policy.server, **bundle})
-        self._answers: dict[bytes, tuple[float, Object]] = {}
+        self._answers: BoundedCache[bytes, tuple[float, Object]] = BoundedCache(
+            MAX_ANSWERS, LONGEST_QUESTION
+        )
 
     async def validate(self, attributes: Attributes) -> None:
         """Raises StatusError 403."""
@@ -129,7 +132,7 @@ class ImagePolicyWebhook(Plugin):
         ) or {}
         ttl = self._policy.allow_ttl if status.get("allowed") else self._policy.deny_ttl
         if ttl >= 0:
-            while len(self._answers) >= MAX_ANSWERS:
-                self._answers.pop(next(iter(self._answers)))
-            self._answers[key] = (now + (ttl or DEFAULT_TTL), status)
+            self._answers.put(
+                fast_json.trimmed(key), (now + (ttl or DEFAULT_TTL), status)
+            )
         return status

@@ -13,7 +13,7 @@ Upstream: `apiserver/pkg/admission/plugin/webhook/predicates/{rules,namespace,ob
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from functools import cache
+from functools import lru_cache
 from typing import NamedTuple
 
 from lifecycle.api.labels import selector_from_label_selector
@@ -71,7 +71,7 @@ _CONVERSIONS: dict[str, dict[str, Callable[[Object], Object]]] = {
 """What is served under two names, and how it gets from one to the other."""
 
 
-@cache
+@lru_cache(1024)
 def equivalents(row: Resource) -> tuple[Resource, ...]:
     """Other rows that serve the same objects, this one left out. Upstream:
     `EquivalentResourceMapper`.
@@ -93,7 +93,7 @@ def converted(obj: Object | None, row: Resource) -> Object | None:
     return conversions[row.api_version](obj)
 
 
-@cache
+@lru_cache(1024)
 def conversions_from(row: Resource) -> dict[str, Callable[[Object], Object]]:
     """How an object of a row gets to the other versions that it is served in."""
     conversions = _CONVERSIONS.get(row.plural, {})

@@ -13,9 +13,9 @@ from __future__ import annotations
 
 import time
 from collections.abc import Sequence
-from functools import lru_cache
 from typing import TYPE_CHECKING
 
+from lifecycle.api.bounded_cache import short_lru_cache
 from lifecycle.api.late_import import late_import
 from lifecycle.apiserver.authn.authenticator import AuthenticationError
 
@@ -38,7 +38,7 @@ class ClientCAVerifier:
     def __init__(self, bundle: bytes, allowed_names: Sequence[str] = ()) -> None:
         self._authorities = x509.load_pem_x509_certificates(bundle)
         self.allowed_names = tuple(allowed_names)
-        self._facts = lru_cache(maxsize=1024)(self._look_at)
+        self._facts = short_lru_cache(1024, longest=4096)(self._look_at)
 
     def verify(self, der: bytes) -> None:
         """Raises AuthenticationError for a certificate that is not good enough."""

@@ -17,6 +17,7 @@ from __future__ import annotations
 
 from typing import Any
 
+from lifecycle.api.bounded_cache import BoundedCache
 from lifecycle.api.clock import Clock, parse_time
 from lifecycle.api.names import NameSource
 from lifecycle.api.resources import resource
@@ -40,7 +41,10 @@ LEEWAY = 60.0
 """Seconds that clocks may differ, and that a deleted object's tokens live on."""
 
 CACHE_SECONDS = 10.0
-CACHE_SIZE = 4096
+CACHE_SIZE, LONGEST_TOKEN = 4096, 4096
+"""Tokens that are remembered, and the characters of one with the audiences that were
+asked for.
+"""
 
 
 def make_username(namespace: str, name: str) -> str:
@@ -90,7 +94,9 @@ class ServiceAccountTokens:
             "secret": resource("secrets"),
             "node": resource("nodes"),
         }
-        self._recent: dict[tuple[str, tuple[str, ...]], tuple[float, Identity]] = {}
+        self._recent: BoundedCache[
+            tuple[str, tuple[str, ...]], tuple[float, Identity]
+        ] = BoundedCache(CACHE_SIZE, LONGEST_TOKEN)
 
     def new_identity(self) -> str:
         """What tells a token from all others (`jti`)."""
@@ -150,12 +156,8 @@ class ServiceAccountTokens:
         except TokenFormatError:
             return None
         identity = self._identity(claims, audiences or self.audiences, now)
-        if len(self._recent) >= CACHE_SIZE:
-            self._recent.clear()
-        self._recent[token, audiences] = (
-            min(now + CACHE_SECONDS, float(claims["exp"])),
-            identity,
-        )
+        until = min(now + CACHE_SECONDS, float(claims["exp"]))
+        self._recent.put((token, audiences), (until, identity))
         return identity
 
     def _identity(

@@ -13,9 +13,9 @@ from __future__ import annotations
 
 import hashlib
 import time
-from functools import lru_cache
 from typing import TYPE_CHECKING
 
+from lifecycle.api.bounded_cache import short_lru_cache
 from lifecycle.api.late_import import late_import
 from lifecycle.api.wire import Request, UserInfo
 from lifecycle.apiserver.authn.authenticator import (
@@ -36,7 +36,7 @@ else:
 UID_OID = "1.3.6.1.4.1.57683.2"
 
 
-@lru_cache(maxsize=4096)
+@short_lru_cache(1024, longest=4096)
 def common_name_user_conversion(der: bytes) -> tuple[Identity | None, float, float]:
     """Who a certificate (DER) names, and the seconds since 1970 between which it is
     valid. Nobody, if it has no common name.

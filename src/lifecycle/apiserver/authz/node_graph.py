@@ -75,6 +75,10 @@ class NodeGraph:
         namespace = vertex[1]
         if self._has_witness(node, vertex):
             return True
+        if not self._reader.list(self._pods, namespace):
+            if namespace in self._scanned:
+                self._forget(namespace)
+            return False  # nodes ask for any namespace: the empty ones are not kept
         version = self._reader.resource_version(self._pods)
         if self._scanned.get(namespace) == version:
             return False
@@ -87,6 +91,7 @@ class NodeGraph:
         # The witness may be among the pods that have gone, while another pod has the
         # same need: look at all of them again.
         self._forget(namespace)
+        self._scanned[namespace] = version
         self._scan(namespace)
         return self._has_witness(node, vertex)
 
@@ -122,6 +127,7 @@ class NodeGraph:
     def _forget(self, namespace: str) -> None:
         self._lost.discard(namespace)
         self._seen.pop(namespace, None)
+        self._scanned.pop(namespace, None)
         for key in [key for key in self._witnesses if key[1][1] == namespace]:
             del self._witnesses[key]
 

@@ -109,7 +109,7 @@ class WebhookAuthorizer:
             )
             if len(self._cache) >= CACHE_SIZE:
                 self._cache.clear()
-            self._cache[key] = self._clock.now() + ttl, status
+            self._cache[fast_json.trimmed(key)] = self._clock.now() + ttl, status
         return _verdict(status)
 
 

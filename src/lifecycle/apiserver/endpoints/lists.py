@@ -42,7 +42,11 @@ from lifecycle.apiserver.registry.listing import (
 )
 from lifecycle.apiserver.registry.scope import RequestScope
 from lifecycle.apiserver.registry.store import Environment
-from lifecycle.apiserver.storage.cacher.cache_watcher import CacheWatcher, Criteria
+from lifecycle.apiserver.storage.cacher.cache_watcher import (
+    CacheWatcher,
+    Criteria,
+    WatchOfAReader,
+)
 from lifecycle.apiserver.storage.cacher.cached_object import Cached
 
 MIN_WATCH_TIMEOUT = 1800.0
@@ -234,7 +238,7 @@ class ListEndpoint:
                 watcher.push_bookmark(initial_events_end=True)
             _schedule(watcher, request, bookmarks)
         if accepted is None:
-            return Response(200, stream=watcher)
+            return Response(200, stream=WatchOfAReader(watcher))
         content_type, encode = frame_encoder(accepted)
         if accepted.kind:
             encode = self._converting(scope, accepted, request, encode)

@@ -13,9 +13,9 @@ Upstream: `kube-openapi/pkg/schemaconv/smd.go` (OpenAPI extensions to shapes),
 
 from __future__ import annotations
 
-from functools import cache
 from typing import Any
 
+from lifecycle.api.bounded_cache import short_pair_cache
 from lifecycle.api.fieldpath.path_elements import key_element, name_key
 from lifecycle.api.schema import Schema, schema_for
 
@@ -105,15 +105,13 @@ LEAF_TYPE = Type(LEAF_SHAPE)
 DEDUCED = Type(MAP)
 """The type of what has no schema: looks like its value."""
 
-_types: dict[int, tuple[Schema, Type]] = {}
-
 
 def type_of(schema: Schema) -> Type:
     """The type of a schema node. Nodes are shared, so types are."""
-    known = _types.get(id(schema))
+    known: Type | None = schema.derived
     if known is None:
-        known = _types[id(schema)] = (schema, _compile(schema))
-    return known[1]
+        known = schema.derived = _compile(schema)
+    return known
 
 
 def _compile(schema: Schema) -> Type:
@@ -152,7 +150,7 @@ def _list(schema: Schema) -> Type:
     return compiled
 
 
-@cache
+@short_pair_cache(1024)
 def type_for(api_version: str, kind: str) -> Type:
     """The type of a kind; deduced for kinds that the version does not publish."""
     try:

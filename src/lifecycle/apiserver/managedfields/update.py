@@ -17,10 +17,10 @@ from __future__ import annotations
 
 from collections.abc import Callable, Collection, Mapping
 from dataclasses import replace
-from functools import cache
 from types import MappingProxyType
 from typing import Any
 
+from lifecycle.api.bounded_cache import short_pair_cache
 from lifecycle.api.fieldpath.field_sets import (
     LEAF,
     Fields,
@@ -66,7 +66,7 @@ Conversions = Mapping[str, Callable[[Object], Object]]
 NO_CONVERSIONS: Conversions = MappingProxyType({})
 
 
-@cache
+@short_pair_cache(1024)
 def empty_object(api_version: str, kind: str) -> Object:
     """A new object of a kind before anything was said about it: its structs are there,
     empty. A create is compared with this.

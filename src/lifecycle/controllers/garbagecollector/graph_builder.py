@@ -62,7 +62,7 @@ class GraphBuilder:
         self.nodes: dict[str, Node] = {}
         self.attempt_to_delete: RateLimitingQueue[Node] = RateLimitingQueue()
         self.attempt_to_orphan: RateLimitingQueue[Node] = RateLimitingQueue()
-        self.absent_owners: LRU[bool] = LRU(ABSENT_OWNERS)
+        self.absent_owners: LRU[tuple[str, ...], bool] = LRU(ABSENT_OWNERS)
         self.informers: list[SharedInformer] = []
         self._stopping: set[asyncio.Future[None]] = set()
         for row in deletable_resources():

@@ -17,10 +17,10 @@ Upstream: `pkg/scheduler/framework/types.go` (`Resource`, `calculateResource`,
 from __future__ import annotations
 
 from collections.abc import Mapping
-from functools import lru_cache
 from typing import Any
 
 from lifecycle.api import pod_resources as resources
+from lifecycle.api.bounded_cache import short_pair_cache
 from lifecycle.api.pod_resources import PodResourcesOptions
 from lifecycle.api.quantity import Format, Quantity, parse_quantity
 from lifecycle.api.wire import Object
@@ -39,7 +39,7 @@ Amounts = dict[str, int]
 """Resource name to amount: `cpu` in thousandths, the others in whole units."""
 
 
-@lru_cache(maxsize=8192)
+@short_pair_cache(8192)
 def amount(name: str, text: str) -> int:
     """A quantity as the integer the scheduler counts with; fractions round up."""
     quantity = parse_quantity(text)

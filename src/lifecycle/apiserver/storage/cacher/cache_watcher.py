@@ -16,7 +16,7 @@ from __future__ import annotations
 import asyncio
 import sys
 from collections import deque
-from collections.abc import Callable
+from collections.abc import Awaitable, Callable
 from dataclasses import dataclass, field
 from typing import Protocol
 
@@ -114,6 +114,11 @@ class CacheWatcher:
         self.ended = False
         self.timer: asyncio.TimerHandle | None = None
 
+    @property
+    def unread(self) -> int:
+        """Frames that are waiting."""
+        return len(self._frames)
+
     def feed(self, change: Change, frames: dict[str, WatchFrame]) -> None:
         """Take note of a change; `frames` shares what several watchers see alike."""
         if change.revision <= self.after:
@@ -203,6 +208,33 @@ class CacheWatcher:
         """The client is gone."""
         self._frames.clear()
         self.end()
+
+
+class WatchOfAReader:
+    """What a reader in this process holds of its watch. Readers over a connection hang
+    up; one in here may just walk away, and nobody else holds this: then the watch ends,
+    instead of collecting for ever what nobody will read.
+    """
+
+    __slots__ = ("_loop", "_watcher")
+
+    def __init__(self, watcher: CacheWatcher) -> None:
+        self._watcher = watcher
+        self._loop = asyncio.get_running_loop()
+
+    def __aiter__(self) -> WatchOfAReader:
+        return self
+
+    def __anext__(self) -> Awaitable[WatchFrame]:
+        return self._watcher.__anext__()
+
+    async def aclose(self) -> None:
+        """The reader is done."""
+        await self._watcher.aclose()
+
+    def __del__(self) -> None:
+        if not (self._watcher.ended or self._loop.is_closed()):
+            self._loop.call_soon_threadsafe(self._watcher.end)
 
 
 def _as_of(obj: Object, revision: int) -> Object:

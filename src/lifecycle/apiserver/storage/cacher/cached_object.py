@@ -42,7 +42,11 @@ class Cached:
             spliced = (
                 with_resource_version(stored, self.obj) if stored is not None else None
             )
-            self._json = spliced if spliced is not None else fast_json.dumps(self.obj)
+            self._json = (
+                spliced
+                if spliced is not None
+                else fast_json.trimmed(fast_json.dumps(self.obj))
+            )
         return self._json
 
 
@@ -68,9 +72,12 @@ def with_resource_version(value: bytes, obj: Object) -> bytes | None:
 @dataclass(slots=True)
 class Change:
     """One event of the window: what was and what is. `current` is None for a deletion,
-    `previous` for a creation.
+    `previous` for a creation. `recorded`: when, in the loop's seconds; `size`: bytes of
+    what was stored.
     """
 
     revision: int
     current: Cached | None
     previous: Cached | None
+    recorded: float = 0.0
+    size: int = 0

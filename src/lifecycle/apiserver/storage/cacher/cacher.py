@@ -1,7 +1,7 @@
 """The watch cache: one watch on the store, many readers.
 
-For each resource the server keeps every object decoded, its JSON ready, and the last
-few thousand changes. Reads and lists are answered from here, and any number of clients
+For each resource the server keeps every object decoded, its JSON ready, and the latest
+changes. Reads and lists are answered from here, and any number of clients
 can watch while the store sees a single watch. An event is encoded once, however many
 watchers it goes to.
 
@@ -21,15 +21,14 @@ from __future__ import annotations
 import asyncio
 import logging
 from bisect import bisect_left, insort
-from collections import deque
 from collections.abc import Callable, Iterable, Sequence
-from itertools import takewhile
 
 from lifecycle.api.resources import Resource
 from lifecycle.api.status import failure
 from lifecycle.api.wire import Object, WatchFrame
 from lifecycle.apiserver.storage.cacher.cache_watcher import CacheWatcher, Criteria
 from lifecycle.apiserver.storage.cacher.cached_object import Cached, Change
+from lifecycle.apiserver.storage.cacher.event_window import EventWindow
 from lifecycle.apiserver.storage.unreadable import Unreadable
 from lifecycle.etcd.codec import UnreadableError, decode_value
 from lifecycle.etcd.keys import resource_prefix
@@ -45,11 +44,6 @@ from lifecycle.etcd.store import (
 )
 
 log = logging.getLogger(__name__)
-
-EVENT_WINDOW = 5_000
-"""How many changes of a resource a watch can go back. Upstream adapts between 100 and
-102,400.
-"""
 
 
 class Cacher:
@@ -72,8 +66,7 @@ class Cacher:
         self.revision = 0
         self._store = store
         self._objects: dict[str, Cached] = {}
-        self._window: deque[Change] = deque(maxlen=EVENT_WINDOW)
-        self._window_start = 0
+        self.window = EventWindow()
         self._written: dict[int, Cached] = {}
         self._watchers: dict[tuple[str, ...], tuple[CacheWatcher, ...]] = {}
         self._keys: dict[
@@ -113,13 +106,13 @@ class Cacher:
 
     async def _read_everything(self) -> None:
         page = await self._store.range(self.prefix, prefix_end(self.prefix))
-        self.revision = self._window_start = page.revision
+        self.revision = page.revision
+        self.window.begin(page.revision)
         for drawer in (
             self._objects,
             self._keys,
             self._rows,
             self._on_node,
-            self._window,
             self._written,
         ):
             drawer.clear()
@@ -227,6 +220,7 @@ class Cacher:
         return cached
 
     def _apply(self, batch: Iterable[Event]) -> None:
+        now = asyncio.get_running_loop().time()
         for event in batch:
             kv = event.kv
             revision = kv.mod_revision
@@ -256,10 +250,8 @@ class Cacher:
             ):  # not gone: who watches comes back and is told
                 self._end_watchers()
                 continue
-            change = Change(revision, current, previous)
-            if len(self._window) == EVENT_WINDOW:
-                self._window_start = self._window[0].revision
-            self._window.append(change)
+            change = Change(revision, current, previous, now, len(kv.value))
+            self.window.append(change)
             self._dispatch(change)
 
     def _put(self, cached: Cached) -> None:
@@ -280,6 +272,8 @@ class Cacher:
         for drawer in {namespace, ""}:
             keys = self._keys[drawer]
             del keys[bisect_left(keys, cached.key)]
+            if not keys:  # a namespace that is no more is not remembered
+                del self._keys[drawer]
         self._forget_rows(namespace)
 
     def _index_by_node(self, previous: Cached | None, current: Cached | None) -> None:
@@ -337,9 +331,10 @@ class Cacher:
         """
         rows = self._rows.get(namespace)
         if rows is None:
-            rows = self._rows[namespace] = [
-                self._objects[key] for key in self._keys.get(namespace, ())
-            ]
+            keys = self._keys.get(namespace)
+            if keys is None:  # whoever asks chooses what for: nothing to keep
+                return []
+            rows = self._rows[namespace] = [self._objects[key] for key in keys]
         return rows
 
     def candidates(self, criteria: Criteria, *, indexed: bool = True) -> list[Cached]:
@@ -378,23 +373,18 @@ class Cacher:
         """
         self.catch_up()
         watcher = CacheWatcher(self, criteria, bookmarks=bookmarks, after=revision or 0)
-        if revision is not None and revision < self._window_start:
+        if revision is not None and revision < self.window.start:
             raise failure(
                 410,
                 "Expired",
-                f"too old resource version: {revision} ({self._window_start})",
+                f"too old resource version: {revision} ({self.window.start})",
             )
         if initial:
             for cached in self.candidates(criteria):
                 if criteria.matches(cached.obj, self.fields_of):
                     watcher.push(WatchFrame("ADDED", cached.obj, cached))
         elif revision is not None and revision < self.revision:
-            missed = list(
-                takewhile(
-                    lambda change: change.revision > revision, reversed(self._window)
-                )
-            )
-            for change in reversed(missed):
+            for change in self.window.since(revision):
                 watcher.feed(change, {})
         # a new tuple each time: a watcher may come or go while a change is handed round
         drawer = criteria.filed_under

@@ -1,0 +1,81 @@
+"""The window of latest changes: it reaches back over what is fresh, and keeps little of what is not."""
+
+from __future__ import annotations
+
+from itertools import count
+
+import pytest
+
+from lifecycle.apiserver.storage.cacher import event_window
+from lifecycle.apiserver.storage.cacher.cached_object import Change
+from lifecycle.apiserver.storage.cacher.event_window import FRESH, MAX_BYTES, MIN_CHANGES, EventWindow
+
+
+class Busy:
+    """A resource that is written now and then."""
+
+    def __init__(self) -> None:
+        self.window = EventWindow()
+        self.now = 0.0
+        self._revisions = count(1)
+
+    def write(self, changes: int, *, every: float, size: int = 1) -> None:
+        for _ in range(changes):
+            self.now += every
+            self.window.append(Change(next(self._revisions), None, None, self.now, size))
+
+
+def test_a_quiet_resource_keeps_a_hundred_changes() -> None:
+    quiet = Busy()
+    quiet.write(500, every=10.0)
+    assert (len(quiet.window), quiet.window.capacity) == (MIN_CHANGES, MIN_CHANGES)
+
+
+def test_a_busy_one_keeps_what_is_fresh() -> None:
+    busy = Busy()
+    busy.write(5_000, every=0.1)
+    assert busy.window.capacity == 800  # the first of 100, 200, 400, 800 that holds 750
+    oldest = busy.window.since(busy.window.start)[0]
+    assert busy.now - oldest.recorded >= FRESH
+
+
+def test_when_it_is_quiet_again_the_past_is_let_go() -> None:
+    busy = Busy()
+    busy.write(5_000, every=0.1)
+    busy.write(1_000, every=10.0)
+    assert (len(busy.window), busy.window.capacity) == (MIN_CHANGES, MIN_CHANGES)
+
+
+def test_a_rate_that_just_fits_does_not_make_it_go_up_and_down() -> None:
+    busy = Busy()
+    busy.write(2_000, every=0.1)
+    seen = set()
+    for _ in range(2_000):
+        busy.write(1, every=0.12)
+        seen.add(busy.window.capacity)
+    assert seen == {800}
+
+
+def test_it_never_grows_beyond_its_bounds(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(event_window, "MAX_CHANGES", 400)
+    busy = Busy()
+    busy.write(5_000, every=0.0)
+    assert len(busy.window) == 400
+
+
+def test_large_objects_have_a_bound_in_bytes() -> None:
+    busy = Busy()
+    busy.write(90, every=0.1, size=1 << 20)
+    assert len(busy.window) == MAX_BYTES >> 20
+    busy.write(90, every=0.1)
+    assert len(busy.window) == 90 + (MAX_BYTES >> 20) - 1  # those that are small again are kept
+
+
+def test_what_was_missed_is_told_in_order_and_what_is_forgotten_is_known() -> None:
+    busy = Busy()
+    busy.write(150, every=10.0)
+    assert busy.window.start == 50
+    assert [change.revision for change in busy.window.since(147)] == [148, 149, 150]
+    assert [change.revision for change in busy.window.since(50)] == list(range(51, 151))
+    busy.window.begin(200)
+    assert (len(busy.window), busy.window.start, busy.window.since(200)) == (0, 200, [])
