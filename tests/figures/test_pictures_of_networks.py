@@ -122,9 +122,14 @@ def test_the_path_of_a_refused_packet_ends_in_the_table_that_refused_it() -> Non
 
 def test_a_packet_that_no_rule_redirects_goes_straight_to_where_it_was_sent() -> None:
     sent = Packet("10.0.0.9", "10.0.0.7", 80)
-    assert packet_paths.path_of(Walk(sent)) == ("", Walk(sent).destination)
+    assert packet_paths.path_of(Walk(sent)) == (Walk(sent).destination,)
     passing = Walk(sent, steps=(step("FORWARD", "ACCEPT", 0, "filter", "FORWARD"),))
     assert packet_paths.path_of(passing) == ("FORWARD", passing.destination)
+
+
+def test_a_packet_that_meets_no_rule_is_one_box() -> None:
+    figure = packet_paths.draw_ways([("to a neighbour", [Walk(Packet("10.0.0.9", "10.0.0.7", 80))])])
+    assert words(figure) == ["10.0.0.7\n:80 – 100.0%"]
 
 
 def test_ways_that_share_chains_share_their_boxes_and_ends_have_their_share() -> None:

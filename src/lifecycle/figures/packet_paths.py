@@ -73,7 +73,7 @@ def path_of(way: Walk) -> Path:
         (s for s in way.steps if s.rule.target in ("DNAT", "REJECT", "DROP")), None
     )
     if last is None:
-        return (way.steps[0].hook if way.steps else "", way.destination)
+        return (*(step.hook for step in way.steps[:1]), way.destination)
     chains = [
         s.rule.chain
         for s in way.steps
