@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import json
 import logging
 import sys
 from pathlib import Path
@@ -23,6 +24,8 @@ from lifecycle.cluster.alone.dns import DNSOptions
 from lifecycle.cluster.alone.kubelet import NodeOptions, parse_labels, parse_taints
 from lifecycle.cluster.alone.leading import LeaderElectionConfiguration
 from lifecycle.cluster.alone.proxy import ProxyOptions
+from lifecycle.proxy.iptables.config import ProxierConfig
+from lifecycle.proxy.kube_proxy_configuration import KubeProxyConfiguration, parse_configuration
 
 PLAIN = Target("", "", "", ())
 
@@ -51,6 +54,10 @@ def served(monkeypatch: pytest.MonkeyPatch) -> Any:
         return name, made, target, rest
 
     return run
+
+
+def traffic_of(cluster_cidr: str) -> KubeProxyConfiguration:
+    return KubeProxyConfiguration(ProxierConfig(cluster_cidr=cluster_cidr))
 
 
 QUIET = {"healthz_port": 0, "verbosity": 0}
@@ -83,12 +90,38 @@ def test_kubelet(served: Any) -> None:
 def test_proxy(served: Any, capsys: pytest.CaptureFixture[str], dry: tuple[str, ...], where: bool) -> None:
     name, made, target, rest = served("proxy", "LoneProxy", *dry)
     assert (name, target, rest) == ("kube-proxy", PLAIN, {"ready_on_stderr": where, **QUIET})
-    assert made[0] == ProxyOptions("host", "10.244.0.0/16", "", where)
+    assert made[0] == ProxyOptions("host", traffic_of("10.244.0.0/16"), "", where)
     made[1]("*nat\n")
     assert capsys.readouterr().out == "*nat\n"
     given = ("--hostname-override", "n", "--cluster-cidr", "10.0.0.0/8", "--netns", "/proc/self/ns/net", *dry)
     _, made, _, _ = served("proxy", "LoneProxy", *given)
-    assert made[0] == ProxyOptions("n", "10.0.0.0/8", "/proc/self/ns/net", where)
+    assert made[0] == ProxyOptions("n", traffic_of("10.0.0.0/8"), "/proc/self/ns/net", where)
+
+
+def test_proxy_of_a_file(served: Any, tmp_path: Path) -> None:
+    file = tmp_path / "config.yaml"
+    said = {
+        "apiVersion": "kubeproxy.config.k8s.io/v1alpha1",
+        "kind": "KubeProxyConfiguration",
+        "clientConnection": {"kubeconfig": "/k"},
+        "hostnameOverride": "m",
+        "clusterCIDR": "10.9.0.0/16",
+    }
+    file.write_text(json.dumps(said))
+    _, made, target, _ = served("proxy", "LoneProxy", "--config", str(file), "--dry-run")
+    assert made[0] == ProxyOptions("m", parse_configuration(file.read_text()), "", True)
+    assert made[0].configuration.proxier.cluster_cidr == "10.9.0.0/16"
+    assert target == Target("/k", "", "", ())
+    typed = ("--hostname-override", "n", "--cluster-cidr", "10.8.0.0/16", "--kubeconfig", "/j")
+    _, made, target, _ = served("proxy", "LoneProxy", "--config", str(file), "--dry-run", *typed)
+    assert (made[0].hostname_override, made[0].configuration.proxier.cluster_cidr) == ("n", "10.8.0.0/16")
+    assert target == Target("/j", "", "", ())
+    file.write_text(json.dumps(said | {"mode": "ipvs"}))
+    refused = served("proxy", "LoneProxy", "--config", str(file), "--dry-run")
+    why = 'KubeProxyConfiguration.Mode: Invalid value: "ipvs": only iptables is rebuilt here'
+    assert (refused.exit_code, refused.output) == (1, f"lifecycle: {file}: {why}\n")
+    refused = served("proxy", "LoneProxy", "--config", str(tmp_path / "none"), "--dry-run")
+    assert (refused.exit_code, refused.output) == (1, f"lifecycle: {tmp_path / 'none'}: No such file or directory\n")
 
 
 ELECTION = LeaderElectionConfiguration(

@@ -153,7 +153,6 @@ def election(
     """
     from lifecycle.cluster.alone.leading import LeaderElectionConfiguration
 
-    context = click.get_current_context()
     prefix = "leader_elect"
     given = {
         name: options.pop(name) for name in list(options) if name.startswith(prefix)
@@ -161,11 +160,14 @@ def election(
     fields = {}
     for name, value in given.items():
         key = name if name == prefix else name.removeprefix(f"{prefix}_")
-        typed = (
-            context.get_parameter_source(name) is not click.core.ParameterSource.DEFAULT
-        )
-        fields[key] = value if typed else (from_file or {}).get(key, value)
+        fields[key] = value if is_typed(name) else (from_file or {}).get(key, value)
     return LeaderElectionConfiguration(**fields)
+
+
+def is_typed(name: str) -> bool:
+    """Whether a flag was given, so that it wins over a `--config` file."""
+    source = click.get_current_context().get_parameter_source(name)
+    return source is not click.core.ParameterSource.DEFAULT
 
 
 def target(options: dict[str, Any], kubeconfig: str = "") -> Target:

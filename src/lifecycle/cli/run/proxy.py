@@ -2,16 +2,23 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+from pathlib import Path
 from typing import Any
 
 import click
 
-from lifecycle.cli.refusal import refusals
-from lifecycle.cli.run.options import connection_options, serve, target
+from lifecycle.cli.refusal import Refusal, refusals
+from lifecycle.cli.run.options import connection_options, is_typed, serve, target
 
 
 @click.command()
 @connection_options
+@click.option(
+    "--config",
+    type=click.Path(path_type=Path),
+    help="A KubeProxyConfiguration; flags that are typed win over it.",
+)
 @click.option(
     "--hostname-override",
     default="",
@@ -34,7 +41,12 @@ from lifecycle.cli.run.options import connection_options, serve, target
     "--dry-run", is_flag=True, help="Print what iptables-restore would be given."
 )
 def proxy(
-    hostname_override: str, cluster_cidr: str, netns: str, dry_run: bool, **options: Any
+    config: Path | None,
+    hostname_override: str,
+    cluster_cidr: str,
+    netns: str,
+    dry_run: bool,
+    **options: Any,
 ) -> None:
     """Make Services work on a node: our kube-proxy, with iptables.
 
@@ -45,10 +57,25 @@ def proxy(
 
         from lifecycle.api.clock import Clock
         from lifecycle.cluster.alone.proxy import NAME, LoneProxy, ProxyOptions
+        from lifecycle.proxy.kube_proxy_configuration import (
+            KubeProxyConfiguration,
+            parse_configuration,
+        )
 
+        configuration = KubeProxyConfiguration()
+        if config is not None:
+            try:
+                configuration = parse_configuration(config.read_text())
+            except ValueError as error:
+                raise Refusal(f"{config}: {error}") from None
+        if config is None or is_typed("cluster_cidr"):
+            proxier = replace(configuration.proxier, cluster_cidr=cluster_cidr)
+            configuration = replace(configuration, proxier=proxier)
         node = ProxyOptions(
-            hostname_override or socket.gethostname().lower(),
-            cluster_cidr,
+            hostname_override
+            or configuration.hostname_override
+            or socket.gethostname().lower(),
+            configuration,
             netns,
             dry_run,
         )
@@ -58,7 +85,7 @@ def proxy(
         lambda connection: LoneProxy(
             connection, Clock(), node, lambda text: print(text, end="", flush=True)
         ),
-        target(options),
+        target(options, configuration.kubeconfig),
         ready_on_stderr=dry_run,
         **options,
     )

@@ -4,8 +4,8 @@ Rules of a machine are somebody's. So nothing is loaded unless the namespace is 
 even if it is the machine's own.
 
 Upstream: `cmd/kube-proxy/app/server.go` (`newProxyServer`, `Run`), `server_linux.go`,
-`pkg/proxy/metrics/metrics.go`, v1.36. Left out: modes other than iptables, `--config`,
-the address of a node that is not there.
+`pkg/proxy/metrics/metrics.go`, v1.36. Left out: modes other than iptables, the address
+of a node that is not there.
 """
 
 from __future__ import annotations
@@ -15,7 +15,7 @@ import os
 import shutil
 import socket
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from functools import partial
 
 from lifecycle.api.clock import Clock
@@ -25,13 +25,12 @@ from lifecycle.cluster.alone.connection import Connection
 from lifecycle.cluster.alone.health import Check
 from lifecycle.cluster.alone.proxy_ports import ProxyPorts, proxier_metrics
 from lifecycle.cluster.linux.in_namespace import PathCommandRunner
-from lifecycle.cluster.nodes import POD_NETWORK
 from lifecycle.cri.sandbox.network import in_network
 from lifecycle.proxy.conntrack_sysctls import set_sysctls
-from lifecycle.proxy.iptables.config import ProxierConfig
 from lifecycle.proxy.iptables.proxier import Proxier
 from lifecycle.proxy.iptables.runner import Runner, TextRunner
 from lifecycle.proxy.kernel_conntrack import KernelConntrack
+from lifecycle.proxy.kube_proxy_configuration import KubeProxyConfiguration
 
 NAME = "kube-proxy"
 PROGRAMS = ("iptables", "iptables-save", "iptables-restore")
@@ -44,7 +43,9 @@ class ProxyOptions:
     """
 
     hostname_override: str
-    cluster_cidr: str = POD_NETWORK
+    configuration: KubeProxyConfiguration = field(
+        default_factory=KubeProxyConfiguration
+    )
     netns: str = ""
     dry_run: bool = False
 
@@ -124,7 +125,7 @@ class LoneProxy:
             (each["address"] for each in addresses if each["type"] == "InternalIP"),
             "127.0.0.1",
         )
-        config = ProxierConfig(cluster_cidr=options.cluster_cidr)
+        config = options.configuration.proxier
         conntrack = None
         sink: Runner = PrintingRunner(self._printed)
         if not options.dry_run:
@@ -149,7 +150,12 @@ class LoneProxy:
             async with asyncio.TaskGroup() as tasks:
                 tasks.create_task(self._proxier.run(), name=NAME)
                 if not options.dry_run:
-                    ports = ProxyPorts(self._proxier, listen)
+                    ports = ProxyPorts(
+                        self._proxier,
+                        listen,
+                        options.configuration.healthz,
+                        options.configuration.metrics,
+                    )
                     tasks.create_task(ports.run(), name=f"{NAME} ports")
         finally:
             await self._informers.stop()

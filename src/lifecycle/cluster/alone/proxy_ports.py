@@ -19,9 +19,10 @@ from collections.abc import Awaitable, Callable, Mapping
 from typing import TYPE_CHECKING
 
 from lifecycle.api.late_import import late_import
-from lifecycle.cluster.alone.health import LOOPBACK, TEXT
+from lifecycle.cluster.alone.health import TEXT
 from lifecycle.cluster.alone.metrics import build_info, family, process
 from lifecycle.proxy.iptables.proxier import Proxier
+from lifecycle.proxy.kube_proxy_configuration import HEALTHZ, METRICS
 
 if TYPE_CHECKING:
     from aiohttp import web
@@ -30,8 +31,6 @@ else:
 
 log = logging.getLogger(__name__)
 
-PROXY_HEALTHZ_PORT, PROXY_STATUS_PORT = 10256, 10249
-ANYWHERE = "0.0.0.0"
 MODE = "iptables"
 RETRY = 5.0
 """Seconds until a port that is taken is tried again."""
@@ -84,16 +83,22 @@ def proxier_metrics(proxier: Proxier) -> str:
 class ProxyPorts:
     """Both ports of one proxy."""
 
-    def __init__(self, proxier: Proxier, listen: Listen) -> None:
+    def __init__(
+        self,
+        proxier: Proxier,
+        listen: Listen,
+        healthz: tuple[str, int] = HEALTHZ,
+        metrics: tuple[str, int] = METRICS,
+    ) -> None:
         health = proxier.health
         self._name = proxier.node.name
         self._listen = listen
         self._ports: dict[tuple[str, int], Mapping[str, Path]] = {
-            (ANYWHERE, PROXY_HEALTHZ_PORT): {
+            healthz: {
                 "/healthz": lambda: _as_json(health.healthz()),
                 "/livez": lambda: _as_json(health.livez()),
             },
-            (LOOPBACK, PROXY_STATUS_PORT): {
+            metrics: {
                 "/healthz": lambda: _plain(200, "ok"),
                 "/proxyMode": lambda: _plain(200, MODE),
                 "/metrics": lambda: (
