@@ -55,6 +55,8 @@ ON_A_MACHINE = {
 FILES_ON_A_MACHINE = {
     "cli/run/": "programs that listen, each in a process",
     "cli/test_up.py": "a program that is sent signals",
+    "cli/test_what_components_are_told.py": "programs that are sent signals",
+    "client/test_keyed_worker.py": "a loop on real time, beside one on virtual time",
 }
 """The same of single files, or of folders of them."""
 
