@@ -1,12 +1,11 @@
 """Every word's help, as a reader sees it, and every option with its type and its default.
 
-It stands beside this file in `help/`. Whoever changes an option writes it anew (`HELP=anew pytest tests/cli/test_help.py`).
+It stands beside this file in `help/`. Whoever changes an option writes it anew (`KEEP=anew pytest tests/cli/test_help.py`).
 """
 
 from __future__ import annotations
 
 import json
-import os
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
@@ -17,6 +16,7 @@ from click.testing import CliRunner
 
 from lifecycle import __version__
 from lifecycle.cli import main
+from tests.kept_text import kept
 
 KEPT = Path(__file__).with_name("help")
 
@@ -46,12 +46,12 @@ def parameters(command: click.Command) -> list[str]:
     for each in command.params:
         told: dict[str, Any] = each.to_info_dict()
         kind = {key: value for key, value in told["type"].items() if key != "param_type"}
-        kept = {
+        settings = {
             key: told.get(key)
             for key in ("opts", "secondary_opts", "required", "nargs", "multiple", "is_flag", "count")
         }
         default = each.default if isinstance(each.default, str | int | float | bool | Path) else None
-        lines.append(f"{each.name} = {default!r}: {json.dumps(kept)} {json.dumps(kind, default=str)}")
+        lines.append(f"{each.name} = {default!r}: {json.dumps(settings)} {json.dumps(kind, default=str)}")
     return lines
 
 
@@ -67,9 +67,7 @@ def test_help_and_options_are_what_they_were(path: tuple[str, ...]) -> None:
     settings = json.dumps(command.context_settings, sort_keys=True)
     text = "\n".join([shown, f"context: {settings}", *parameters(command)]) + "\n"
     file = KEPT / f"{'-'.join(('lifecycle', *path))}.txt"
-    if os.environ.get("HELP") == "anew":
-        file.write_text(text)
-    assert text == file.read_text()
+    assert text == kept(file, text)
 
 
 def test_nothing_is_left_over() -> None:

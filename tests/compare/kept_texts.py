@@ -7,23 +7,20 @@ else has changed.
 from __future__ import annotations
 
 import json
-import os
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
 from lifecycle.compare import Comparison
 from lifecycle.compare.masked import Masked
+from tests.kept_text import kept
 
 KEPT = Path(__file__).with_name("kept")
 
 
 def is_kept(name: str, text: str) -> bool:
     """Whether the text is the one that is kept under this name."""
-    file = KEPT / name
-    if os.environ.get("KEEP") == "anew":
-        file.write_text(text)
-    return text == file.read_text()
+    return text == kept(KEPT / name, text)
 
 
 def flat(value: Any, path: str = "") -> Iterator[str]:

@@ -2,14 +2,13 @@
 
 It stands beside this file in `asked/`: the texts as they are, and of each kind of question the first, and a digest of all
 (thousands of questions are too many to read). Whoever changes an exercise writes them anew
-(`ASK=anew pytest tests/exercises/test_what_stands_in_an_exercise.py`) and reads in the difference what else has changed.
+(`KEEP=anew pytest tests/exercises/test_what_stands_in_an_exercise.py`) and reads in the difference what else has changed.
 """
 
 from __future__ import annotations
 
 import hashlib
 import json
-import os
 from pathlib import Path
 from typing import Any
 
@@ -17,6 +16,7 @@ import pytest
 
 from lifecycle.exercises.catalogue import EXERCISES, find_exercise
 from lifecycle.exercises.exercise import Case, Exercise
+from tests.kept_text import kept
 
 ASKED = Path(__file__).with_name("asked")
 
@@ -57,9 +57,7 @@ def test_texts_and_questions_are_what_they_were(exercise: Exercise) -> None:
     texts = [exercise.title, exercise.source, ", ".join(exercise.aliases), "", exercise.contract, "", exercise.starter]
     text = "\n".join([*texts, *questions(exercise)]) + "\n"
     file = ASKED / f"{exercise.stage}.txt"
-    if os.environ.get("ASK") == "anew":
-        file.write_text(text)
-    assert text == file.read_text()
+    assert text == kept(file, text)
 
 
 def test_nothing_is_left_over() -> None:

@@ -67,6 +67,7 @@ from lifecycle.proxy.iptables.rule_text import Rule
 from lifecycle.proxy.iptables.walk import Packet, Step, Walk
 from lifecycle.trace.journey import Journey
 from lifecycle.trace.journey import Step as Work
+from tests.figures.network_namespace import End, Namespace, Way
 
 Drawn = Figure | Picture
 IDEAS = {
@@ -162,44 +163,6 @@ PRIVATE = {
     "node": {},
 }
 TOKEN = {"aud": ["here", "there"], "exp": 4600, "iat": 1000, "kubernetes.io": PRIVATE}
-
-
-@dataclass
-class End:
-    """A link as the kernel lists it."""
-
-    index: int
-    name: str
-    kind: str = "veth"
-    parent: int = 0
-    master: int = 0
-
-
-@dataclass
-class Way:
-    destination: str
-    link: int
-
-
-@dataclass
-class Namespace:
-    """What a picture asks a network namespace."""
-
-    ends: list[End]
-    addresses: dict[int, list[str]]
-    ways: list[Way] = field(default_factory=list)
-
-    def links(self) -> list[End]:
-        return self.ends
-
-    def link(self, name: str) -> End:
-        return next(end for end in self.ends if end.name == name)
-
-    def addrs(self, index: int) -> list[str]:
-        return self.addresses.get(index, [])
-
-    def routes(self) -> list[Way]:
-        return self.ways
 
 
 PODS: Any = [

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
 from fractions import Fraction
 from typing import Any, cast
 
@@ -16,6 +15,7 @@ from lifecycle.figures import names, packet, packet_paths
 from lifecycle.figures.host import HOST, POD, draw_host
 from lifecycle.proxy.iptables.rule_text import Rule
 from lifecycle.proxy.iptables.walk import Packet, Step, Walk
+from tests.figures.network_namespace import End, Namespace, Way
 
 
 def words(figure: Figure, row: int = 0) -> list[str]:
@@ -151,44 +151,6 @@ def test_ways_that_share_chains_share_their_boxes_and_ends_have_their_share() ->
     assert frames(figure).count(packet_paths.END) == 2
     assert len(figure.axes[0].lines) == len(texts) - 1, "a line to each box but the first"
     assert figure.axes[0].get_xlim() == figure.axes[1].get_xlim(), "columns stand below each other"
-
-
-@dataclass
-class End:
-    """A link as the kernel lists it."""
-
-    index: int
-    name: str
-    kind: str = "veth"
-    parent: int = 0
-    master: int = 0
-
-
-@dataclass
-class Way:
-    destination: str
-    link: int
-
-
-@dataclass
-class Namespace:
-    """What a picture asks a network namespace."""
-
-    ends: list[End]
-    addresses: dict[int, list[str]]
-    ways: list[Way] = field(default_factory=list)
-
-    def links(self) -> list[End]:
-        return self.ends
-
-    def link(self, name: str) -> End:
-        return next(end for end in self.ends if end.name == name)
-
-    def addrs(self, index: int) -> list[str]:
-        return self.addresses.get(index, [])
-
-    def routes(self) -> list[Way]:
-        return self.ways
 
 
 def pod(address: str, parent: int) -> Any:

@@ -1,12 +1,11 @@
 """Each picture holds what it held: every word, box, line and limit, in its place, its size and its colour.
 
 The descriptions stand beside this file in `described/`. Whoever changes a picture looks at it, writes them anew
-(`DESCRIBE=anew pytest tests/figures/test_what_is_drawn.py`), and reads in the difference what else has moved.
+(`KEEP=anew pytest tests/figures/test_what_is_drawn.py`), and reads in the difference what else has moved.
 """
 
 from __future__ import annotations
 
-import os
 from pathlib import Path
 
 import pytest
@@ -14,6 +13,7 @@ from matplotlib.figure import Figure
 
 from tests.figures.description import description, keeping
 from tests.figures.pictures import pictures
+from tests.kept_text import kept
 
 DESCRIBED = Path(__file__).with_name("described")
 PICTURES = pictures()
@@ -24,9 +24,7 @@ def test_a_picture_holds_what_it_held(name: str, monkeypatch: pytest.MonkeyPatch
     monkeypatch.setattr(Figure, "savefig", keeping)
     drawn = description(PICTURES[name]())
     file = DESCRIBED / f"{name}.txt"
-    if os.environ.get("DESCRIBE") == "anew":
-        file.write_text(drawn)
-    assert drawn == file.read_text()
+    assert drawn == kept(file, drawn)
 
 
 def test_no_description_is_left_over() -> None:

@@ -1,20 +1,20 @@
 """What `--help` says of every command, in our words, to the letter.
 
 It stands beside this file in `help_in_full.txt`. Whoever changes a command or a flag writes it anew
-(`HELP=anew pytest tests/kubectl/test_help_in_full.py`).
+(`KEEP=anew pytest tests/kubectl/test_help_in_full.py`).
 """
 
 from __future__ import annotations
 
 import asyncio
 import io
-import os
 from pathlib import Path
 
 import pytest
 
 from lifecycle.kubectl.help_texts import COMMANDS
 from lifecycle.kubectl.main import main
+from tests.kept_text import kept
 
 KEPT = Path(__file__).with_name("help_in_full.txt")
 
@@ -35,6 +35,4 @@ def test_help_is_what_it_was(monkeypatch: pytest.MonkeyPatch) -> None:
         "get --nothing",
     ]
     text = "\n".join(map(ours, lines))
-    if os.environ.get("HELP") == "anew":
-        KEPT.write_text(text)
-    assert text == KEPT.read_text()
+    assert text == kept(KEPT, text)

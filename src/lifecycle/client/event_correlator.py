@@ -173,10 +173,11 @@ class EventCorrelator:
             event["reportingInstance"],
         )
         self._aggregates.forget(lambda record: record.is_over(now))
-        record = self._aggregates.get(digest(key))
+        key_digest = digest(key)
+        record = self._aggregates.get(key_digest)
         if record is None or record.is_over(now):
             record = _Aggregate(now)
-            self._aggregates.put(digest(key), record)
+            self._aggregates.put(key_digest, record)
         record.last = now
         message = digest((event["message"],))
         if message in record.messages:

@@ -14,16 +14,15 @@ cluster's CIDR, all that is about a process' priority, profiling and logs.
 
 from __future__ import annotations
 
-import ipaddress
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
 import yaml
 
-from lifecycle.api import fast_json
+from lifecycle.api.field_errors import FieldError, invalid
 from lifecycle.api.go_duration import go_duration, parse_duration
-from lifecycle.api.go_format import go_quote
+from lifecycle.api.validation.addresses import parse_ip, parse_network
 from lifecycle.proxy.iptables.config import DAY, HOUR, ConntrackConfig, ProxierConfig
 
 API_VERSION = "kubeproxy.config.k8s.io/v1alpha1"
@@ -77,7 +76,7 @@ def parse_configuration(text: str) -> KubeProxyConfiguration:
         sync_period=file.duration("iptables.syncPeriod", 30.0) or 30.0,
     )
     if errors := [*_errors(file, proxier)]:
-        raise ValueError(", ".join(errors))
+        raise ValueError(", ".join(map(str, errors)))
     return KubeProxyConfiguration(
         proxier,
         _address_and_port(file.text("healthzBindAddress"), HEALTHZ),
@@ -102,25 +101,25 @@ def _conntrack(file: _File) -> ConntrackConfig:
     )
 
 
-def _errors(file: _File, proxier: ProxierConfig) -> Iterator[str]:
+def _errors(file: _File, proxier: ProxierConfig) -> Iterator[FieldError]:
     conntrack = proxier.conntrack
     if not 0 <= proxier.masquerade_bit <= 31:
         yield _invalid(
             "KubeProxyIPTablesConfiguration.MasqueradeBit",
-            str(proxier.masquerade_bit),
+            proxier.masquerade_bit,
             "must be within the range [0, 31]",
         )
+    longest, least = map(go_duration, (proxier.sync_period, proxier.min_sync_period))
     if proxier.sync_period <= 0:
-        period = _quoted(proxier.sync_period)
-        yield _invalid("SyncPeriod", period, "must be greater than 0")
+        yield _invalid("SyncPeriod", longest, "must be greater than 0")
     if proxier.min_sync_period < 0:
-        yield _invalid("MinSyncPeriod", _quoted(proxier.min_sync_period), AT_LEAST_0)
+        yield _invalid("MinSyncPeriod", least, AT_LEAST_0)
     if proxier.sync_period < proxier.min_sync_period:
-        least = f"must be greater than or equal to {KIND}.MinSyncPeriod"
-        yield _invalid("SyncPeriod", _quoted(proxier.min_sync_period), least)
+        why = f"must be greater than or equal to {KIND}.MinSyncPeriod"
+        yield _invalid("SyncPeriod", least, why)
     for name, count in (("MaxPerCore", conntrack.max_per_core), ("Min", conntrack.min)):
         if count < 0:
-            yield _invalid(f"{CONNTRACK}.{name}", str(count), AT_LEAST_0)
+            yield _invalid(f"{CONNTRACK}.{name}", count, AT_LEAST_0)
     for name, time in (
         ("TCPEstablishedTimeout", conntrack.tcp_established_timeout),
         ("TCPCloseWaitTimeout", conntrack.tcp_close_wait_timeout),
@@ -128,48 +127,29 @@ def _errors(file: _File, proxier: ProxierConfig) -> Iterator[str]:
         ("UDPStreamTimeout", conntrack.udp_stream_timeout),
     ):
         if time < 0:
-            yield _invalid(f"{CONNTRACK}.{name}", _quoted(time), AT_LEAST_0)
+            yield _invalid(f"{CONNTRACK}.{name}", go_duration(time), AT_LEAST_0)
     if (mode := file.text("mode")) not in ("", "iptables"):
-        yield _invalid("Mode", go_quote(mode), "only iptables is rebuilt here")
+        yield _invalid("Mode", mode, "only iptables is rebuilt here")
     if (local := file.text("detectLocalMode")) not in ("", "ClusterCIDR"):
-        reason = "only ClusterCIDR is rebuilt here"
-        yield _invalid("DetectLocalMode", go_quote(local), reason)
+        yield _invalid("DetectLocalMode", local, "only ClusterCIDR is rebuilt here")
     for name in ("HealthzBindAddress", "MetricsBindAddress"):
         address = file.text(f"{name[0].lower()}{name[1:]}")
         yield from (_invalid(name, *each) for each in _address_errors(address))
     path, cidrs = "DetectLocalConfiguration.ClusterCIDRs", _cidrs(file)
-    bad = [number for number, each in enumerate(cidrs) if not _is(_network, each)]
+    bad = [number for number, each in enumerate(cidrs) if parse_network(each) is None]
     for number in bad:
-        yield _invalid(f"{path}[{number}]", go_quote(cidrs[number]), CIDR)
+        yield _invalid(f"{path}[{number}]", cidrs[number], CIDR)
     families = [":" in each for each in cidrs]
     if not bad and len(families) != len(set(families)):
-        yield _invalid(path, fast_json.dumps(cidrs).decode(), PAIR)
+        yield _invalid(path, cidrs, PAIR)
     for number, network in enumerate(proxier.node_port_addresses):
-        if not _is(_network, network):
+        if parse_network(network) is None:
             path = f"NodePortAddresses[{number}]"
-            yield _invalid(path, go_quote(network), "must be a valid CIDR")
+            yield _invalid(path, network, "must be a valid CIDR")
 
 
-def _invalid(field: str, value: str, why: str) -> str:
-    return f"{KIND}.{field}: Invalid value: {value}: {why}"
-
-
-def _quoted(seconds: float) -> str:
-    return go_quote(go_duration(seconds))
-
-
-def _is(read: Callable[[str], object], text: str) -> bool:
-    try:
-        read(text)
-    except ValueError:
-        return False
-    return True
-
-
-def _network(text: str) -> object:
-    if "/" not in text:
-        raise ValueError("no prefix")
-    return ipaddress.ip_network(text, strict=False)
+def _invalid(field: str, value: object, why: str) -> FieldError:
+    return invalid(f"{KIND}.{field}", value, why)
 
 
 def _cidrs(file: _File) -> list[str]:
@@ -179,24 +159,24 @@ def _cidrs(file: _File) -> list[str]:
 
 
 def _address_errors(text: str) -> Iterator[tuple[str, str]]:
-    """What is wrong with where to listen: the part, as Go quotes it, and why."""
-    if not text or _is(ipaddress.ip_address, text):
+    """What is wrong with where to listen: which part, and why."""
+    if not text or parse_ip(text):
         return
     address, colon, port = text.rpartition(":")
     if not colon:
-        yield go_quote(text), "must be IP:port"
+        yield text, "must be IP:port"
         return
-    if not _is(ipaddress.ip_address, bare := address.strip("[]")):
-        yield go_quote(bare), "must be a valid IP"
+    if parse_ip(bare := address.strip("[]")) is None:
+        yield bare, "must be a valid IP"
     if not (port.isdecimal() and 0 < int(port) < 1 << 16):
-        yield go_quote(port), "must be a valid port"
+        yield port, "must be a valid port"
 
 
 def _address_and_port(text: str, default: tuple[str, int]) -> tuple[str, int]:
     """Where to listen. An address alone has the usual port."""
     if not text:
         return default
-    if _is(ipaddress.ip_address, text):
+    if parse_ip(text):
         return text, default[1]
     address, _, port = text.rpartition(":")
     return address.strip("[]"), int(port)

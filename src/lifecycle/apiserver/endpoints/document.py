@@ -34,20 +34,24 @@ def document(
     request: Request, body: bytes, content_type: str, **headers: str
 ) -> Response:
     """200 with a document. Header names are given with underscores."""
-    named = {name.replace("_", "-"): value for name, value in headers.items()}
-    return Response(headers={"Content-Type": content_type, **named}, body=body)
+    return Response(
+        headers={"Content-Type": content_type, **_named(headers)}, body=body
+    )
 
 
 def text(body: str, status: int = 200, **headers: str) -> Response:
     """Plain text, as Go's `http.Error` and the health checks write it. Header names are
     given with underscores.
     """
-    named = {name.replace("_", "-"): value for name, value in headers.items()}
     always = {
         "Content-Type": "text/plain; charset=utf-8",
         "X-Content-Type-Options": "nosniff",
     }
-    return Response(status=status, headers=named | always, body=body.encode())
+    return Response(status=status, headers=_named(headers) | always, body=body.encode())
+
+
+def _named(headers: dict[str, str]) -> dict[str, str]:
+    return {name.replace("_", "-"): value for name, value in headers.items()}
 
 
 def page_not_found() -> Response:

@@ -252,7 +252,7 @@ class LinuxMachines:
                     clock=self.clock,
                     sink=PathCommandRunner(host.netns),
                     config=config,
-                    listen=partial(host.socket, socket.SOCK_STREAM),
+                    listen=partial(host.listen, str(host.address)),
                     conntrack=conntrack,
                 )
                 if conntrack is not None:
