@@ -60,7 +60,6 @@ FILES_ON_A_MACHINE = {
     "cli/test_refusals.py": "a program that is interrupted",
     "cli/test_what_components_are_told.py": "programs that are sent signals",
     "cli/test_words_in_full.py": "a terminal",
-    "client/test_keyed_worker.py": "a loop on real time, beside one on virtual time",
 }
 """The same of single files, or of folders of them."""
 
