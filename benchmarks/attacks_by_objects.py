@@ -69,7 +69,7 @@ async def indexes(who: Attacker) -> list[int]:
 
 @attack("role: a billion rights that its author lacks")
 async def escalation(who: Attacker) -> list[int]:
-    mine = [{"apiGroups": ["rbac.authorization.k8s.io"], "resources": ["roles"], "verbs": ["*"]}]
+    mine = [{"apiGroups": ["rbac.authorization.k8s.io"], "resources": ["roles"], "verbs": ["create"]}]
     subject = {"kind": "User", "apiGroup": "rbac.authorization.k8s.io", "name": "bob"}
     role_ref = {"apiGroup": "rbac.authorization.k8s.io", "kind": "ClusterRole", "name": "attack"}
     statuses = [
