@@ -9,7 +9,7 @@ from contextvars import ContextVar
 import pytest
 
 from lifecycle.api.clock import run_virtual
-from lifecycle.api.worker import LARGE, beside
+from lifecycle.api.worker import LARGE, PIECES, Turn, beside
 
 _said: ContextVar[str] = ContextVar("said", default="")
 
@@ -80,5 +80,44 @@ def test_what_is_cancelled_before_its_turn_is_not_begun() -> None:
         assert await blocking
         await beside(LARGE + 1, sum, ())
         assert not begun
+
+    asyncio.run(scene())
+
+
+def test_pieces_are_done_here_until_they_have_taken_a_turn_together(monkeypatch: pytest.MonkeyPatch) -> None:
+    async def scene() -> None:
+        loop, now = asyncio.get_running_loop(), 0.0
+        monkeypatch.setattr(loop, "time", lambda: now)
+        turn, here = Turn(), threading.current_thread()
+
+        def piece(seconds: float) -> threading.Thread:
+            nonlocal now
+            now += seconds
+            return threading.current_thread()
+
+        assert await turn.work(piece, PIECES / 2) is here
+        now += 9  # what others do meanwhile does not count
+        assert await turn.work(piece, PIECES) is here
+        assert turn.over
+        assert (await turn.work(piece, 0)).name.startswith("worker")
+        assert await Turn().work(piece, 0) is here
+
+    asyncio.run(scene())
+
+
+def test_a_piece_that_fails_has_taken_its_time_too(monkeypatch: pytest.MonkeyPatch) -> None:
+    async def scene() -> None:
+        loop, now = asyncio.get_running_loop(), 0.0
+        monkeypatch.setattr(loop, "time", lambda: now)
+
+        def piece() -> None:
+            nonlocal now
+            now += 2 * PIECES
+            raise ValueError("no")
+
+        turn = Turn()
+        with pytest.raises(ValueError, match="no"):
+            await turn.work(piece)
+        assert turn.over
 
     asyncio.run(scene())

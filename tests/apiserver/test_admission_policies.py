@@ -2,11 +2,21 @@
 
 from __future__ import annotations
 
+import asyncio
+import threading
+import time
+from collections.abc import Mapping
 from typing import Any
 
 import pytest
 
-from lifecycle.api.wire import Object
+from lifecycle.api.resources import resource
+from lifecycle.api.wire import Object, RequestInfo, UserInfo
+from lifecycle.api.worker import PIECES
+from lifecycle.apiserver.admission.attributes import Attributes
+from lifecycle.apiserver.admission.policy_expressions import Evaluation, base_environment
+from lifecycle.apiserver.authz.authorizer import ALLOW, Verdict
+from lifecycle.apiserver.cel.environment import Program
 from tests.apiserver.admission_server import Asker, binding, config_map, play, pod, policy, put_policy, rules
 
 
@@ -239,3 +249,36 @@ def test_a_binding_cannot_both_deny_and_warn() -> None:
         return (await asker.create(binding("Validating", "p", validationActions=["Deny", "Warn"]))).obj
 
     assert "must not contain both Deny and Warn" in play(scene)["message"]
+
+
+@pytest.mark.parametrize("used_up", [False, True])
+def test_with_its_turn_over_a_request_has_its_expressions_evaluated_beside_the_loop_but_asks_on_it(
+    used_up: bool, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """However many policies and parameters there are, others are answered meanwhile."""
+    evaluated, asked = [], []
+    evaluate = Program.evaluate
+
+    def noted(program: Program, values: Mapping[str, Any]) -> Any:
+        evaluated.append(threading.current_thread().name.partition("_")[0])
+        return evaluate(program, values)
+
+    def authorize(user: UserInfo, info: RequestInfo) -> Verdict:
+        asked.append((threading.current_thread().name, user.name, info.verb, info.resource))
+        return ALLOW
+
+    monkeypatch.setattr(Program, "evaluate", noted)
+    question = "authorizer.group('').resource('pods').check('create').allowed() && object.data.a == '1'"
+
+    async def scene() -> None:
+        attributes = Attributes(
+            "CREATE", resource("configmaps"), "", "default", "m", config_map(a="1"), user=UserInfo("jane")
+        )
+        if used_up:
+            await attributes.turn.work(time.sleep, 2 * PIECES)
+        evaluation = Evaluation(attributes, resource("configmaps"), namespace=None, authorize=authorize)
+        assert await evaluation.evaluate(base_environment(False, True).compile(question, ("bool",))) is True
+
+    asyncio.run(scene())
+    assert asked == [("MainThread", "jane", "create", "pods")]
+    assert evaluated == (["worker", "worker"] if used_up else ["MainThread"])

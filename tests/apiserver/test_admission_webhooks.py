@@ -4,16 +4,21 @@ from __future__ import annotations
 
 import asyncio
 import base64
+import contextlib
 import threading
 import time
-from typing import Any
+from typing import Any, cast
 
 import pytest
 
+from lifecycle.api.go_json.decode import unmarshal
 from lifecycle.api.wire import Object
+from lifecycle.api.worker import LARGE
 from lifecycle.apiserver.admission.webhook_server import WebhookServer, json_patch
 from lifecycle.apiserver.storage.object_reader import ObjectReader, StaticReader
-from lifecycle.apiserver.webhook.client_config import HookClient
+from lifecycle.apiserver.webhook import client_config
+from lifecycle.apiserver.webhook.call import Call, WebhookError
+from lifecycle.apiserver.webhook.client_config import HookCall, HookClient
 from lifecycle.apiserver.webhook.egress_selector import EgressSelector
 from lifecycle.apiserver.webhook.go_dial_errors import go_error
 from lifecycle.apiserver.webhook.service_resolver import EndpointResolver
@@ -393,3 +398,33 @@ def test_a_configuration_that_cannot_work_is_refused(hook: Object, message: str)
 def test_go_words_for_pythons_errors() -> None:
     assert go_error(ConnectionRefusedError(), ("::1", 9)) == "dial tcp [::1]:9: connect: connection refused"
     assert HookClient({"service": {"name": "s", "namespace": "n"}}).url == "https://s.n.svc:443/"
+
+
+class _Answered:
+    """A call whose answer is there."""
+
+    url = "https://hook.example"
+
+    def __init__(self, status: int, body: bytes) -> None:
+        self._answer = status, body
+
+    async def response(self) -> tuple[int, bytes]:
+        return self._answer
+
+
+@pytest.mark.parametrize("status", [200, 500])
+@pytest.mark.parametrize(("size", "where"), [(LARGE - 2, "MainThread"), (LARGE, "worker")])
+def test_a_large_answer_is_read_beside_the_loop(
+    status: int, size: int, where: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    read = []
+
+    def noted(body: bytes) -> Any:
+        read.append(threading.current_thread().name.partition("_")[0])
+        return unmarshal(body)
+
+    monkeypatch.setattr(client_config, "unmarshal", noted)
+    call = HookCall(cast(Call, _Answered(status, b'"' + b"a" * size + b'"')))
+    with contextlib.suppress(WebhookError):
+        assert asyncio.run(call.answer()) == "a" * size
+    assert read == [where]

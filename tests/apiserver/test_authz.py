@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 from collections import Counter
+from itertools import islice, product
 from typing import Any
 
 import pytest
@@ -13,13 +14,15 @@ from hypothesis import strategies as st
 from lifecycle.api.clock import run_virtual
 from lifecycle.api.status import StatusError
 from lifecycle.api.wire import MASTERS, Object, RequestInfo, UserInfo
+from lifecycle.apiserver.authz import rule_coverage
 from lifecycle.apiserver.authz.access_review_spec import request_info_from, user_from
 from lifecycle.apiserver.authz.always import AlwaysAllow, AlwaysDeny, PrivilegedGroups
 from lifecycle.apiserver.authz.authorizer import Decision, Verdict
-from lifecycle.apiserver.authz.escalation import EscalationCheck, break_down, uncovered
+from lifecycle.apiserver.authz.escalation import MOST_PIECES, EscalationCheck
 from lifecycle.apiserver.authz.node import NodeAuthorizer
 from lifecycle.apiserver.authz.policy_rule import rule_allows
 from lifecycle.apiserver.authz.rbac import RBACAuthorizer
+from lifecycle.apiserver.authz.rule_coverage import uncovered
 from lifecycle.apiserver.authz.union import UnionAuthorizer
 from lifecycle.apiserver.bootstrap.policy import bootstrap_objects, node_rules, system_namespaces
 from lifecycle.apiserver.storage.object_reader import StaticReader
@@ -339,11 +342,54 @@ def test_no_way_of_writing_a_role_goes_around_the_check(how: str) -> None:
 
 @given(rules, st.lists(rules, max_size=3))
 def test_a_rule_is_covered_if_each_of_its_pieces_is(wanted: Object, owned: list[Object]) -> None:
-    pieces = list(break_down(wanted))
-    assert uncovered([wanted], [wanted]) == []
-    missing = uncovered(owned, [wanted])
-    assert all(piece in pieces for piece in missing)
-    assert uncovered([*owned, *missing], [wanted]) == []
+    def alone(rule: Object, piece: Object) -> bool:
+        return not list(uncovered([rule], [piece]))
+
+    assert list(uncovered([wanted], [wanted])) == []
+    missing = list(uncovered(owned, [wanted]))
+    assert missing == [piece for piece in pieces(wanted) if not any(alone(rule, piece) for rule in owned)]
+    assert list(uncovered([*owned, *missing], [wanted])) == []
+
+
+def pieces(rule: Object) -> list[Object]:
+    """Of one group, resource, verb and name each."""
+    keys = ["apiGroups", "resources", "verbs", *(["resourceNames"] if rule.get("resourceNames") else [])]
+    lists = [keys, ["nonResourceURLs", "verbs"]]
+    return [
+        {key: [value] for key, value in zip(each, values, strict=True)}
+        for each in lists
+        for values in product(*(rule.get(key) or () for key in each))
+    ]
+
+
+VAST = {key: [f"{key}{number}" for number in range(2_000)] for key in ("apiGroups", "resources", "verbs")}
+
+
+@pytest.mark.parametrize(("held", "missing"), [(2_000, 0), (1_999, MOST_PIECES + 1)])
+def test_a_rule_of_eight_billion_pieces_is_not_broken_into_them(
+    held: int, missing: int, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    compared, common = 0, rule_coverage._common
+
+    def counted(rules: int, sets: Any) -> int:
+        nonlocal compared
+        compared += 1
+        return common(rules, sets)
+
+    monkeypatch.setattr(rule_coverage, "_common", counted)
+    owned = [{**VAST, "verbs": VAST["verbs"][:1_000]}, {**VAST, "verbs": VAST["verbs"][1_000:held]}]
+    assert len(list(islice(uncovered(owned, [VAST]), MOST_PIECES + 1))) == missing
+    assert compared <= 4 * (1 + missing)
+
+
+def test_a_refusal_names_only_so_many_of_the_rights_that_are_missing() -> None:
+    rbac = RBACAuthorizer(policy_of([]))
+    question = resource_question("create", RBAC, "roles", "new", "n")
+    with pytest.raises(StatusError) as refused:
+        asyncio.run(EscalationCheck(rbac, rbac).check(UserInfo("u"), question, {"metadata": {}, "rules": [VAST]}))
+    lines = refused.value.message.splitlines()
+    assert lines[-1] == "..."
+    assert len(lines) == MOST_PIECES // len(VAST["verbs"]) + 2
 
 
 # -- nodes ------------------------------------------------------------------------------------------------------------
@@ -451,7 +497,7 @@ def test_aggregated_roles_hold_what_they_aggregate() -> None:
             r for r in roles.values() if selector["matchLabels"].items() <= (r["metadata"].get("labels") or {}).items()
         ]
         for part in parts:
-            assert uncovered(roles[name]["rules"], part["rules"]) == []
+            assert list(uncovered(roles[name]["rules"], part["rules"])) == []
     assert node_rules()
     assert [namespace["metadata"]["name"] for namespace in system_namespaces()] == [
         "default", "kube-node-lease", "kube-public", "kube-system",

@@ -190,3 +190,18 @@ def test_too_much_of_one_kind_is_answered_with_429_and_does_not_stop_the_rest() 
         assert flow_control.levels["exempt"].idle
 
     run_virtual(main())
+
+
+@given(st.integers(0, 2**64 - 1), st.integers(1, 40), st.integers(1, 12))
+def test_a_hand_is_what_a_deck_that_is_laid_out_gives(value: int, deck: int, hand: int) -> None:
+    laid_out, rest, cards = value, list(range(deck)), []
+    for _ in range(min(hand, deck)):
+        laid_out, card = divmod(laid_out, len(rest))
+        cards.append(rest.pop(card))
+    assert deal(value, deck, hand) == tuple(cards)
+
+
+def test_the_deck_of_ten_million_queues_is_never_laid_out() -> None:
+    """The most that a level may have, and more than any memory has room for."""
+    assert len(set(deal(2**64 - 1, 10_000_000, 2))) == 2
+    assert deal(5 + 10**15 * 7, 10**15, 2) == (5, 8)

@@ -5,12 +5,14 @@ from __future__ import annotations
 import asyncio
 from typing import Any
 
+import pytest
 from tests.controllers.alone import Alone, alone, refusing
 from tests.controllers.test_refused_requests import TEMPLATE
 
 from lifecycle.api.clock import VIRTUAL_EPOCH, format_time, run_virtual
 from lifecycle.api.resources import resource
 from lifecycle.api.wire import Object
+from lifecycle.controllers.cronjob import cronjob_controller
 from lifecycle.controllers.cronjob.cronjob_controller import CronJobController
 
 CRON_JOBS, JOBS = resource("cronjobs.batch"), resource("jobs.batch")
@@ -242,3 +244,21 @@ def test_a_job_that_is_not_ours_by_uid_wakes_nobody() -> None:
             assert asked == ["ns/web"]
 
     run_virtual(main())
+
+
+def test_a_timetable_is_read_beside_the_loop_if_it_is_long(monkeypatch: pytest.MonkeyPatch) -> None:
+    sizes = []
+
+    async def noted(size: int, work: Any, *arguments: Any) -> Any:
+        sizes.append(size)
+        return work(*arguments)
+
+    monkeypatch.setattr(cronjob_controller, "beside", noted)
+    text = ",".join(["0-59"] * 9_000) + " * * * *"
+
+    async def main() -> None:
+        async with alone(CronJobController, cron_job(text, age=59)) as stage:
+            assert stage.writes("POST") != []
+
+    run_virtual(main())
+    assert set(sizes) == {len(text)}

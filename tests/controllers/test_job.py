@@ -8,15 +8,12 @@ import itertools
 from typing import Any
 
 import pytest
-from hypothesis import given
-from hypothesis import strategies as st
 
 from lifecycle.api.clock import Clock, parse_time
 from lifecycle.api.resources import resource
 from lifecycle.api.status import StatusError
 from lifecycle.api.wire import Object
 from lifecycle.cluster.rehearsal import RehearsedCluster, rehearse
-from lifecycle.controllers.job.indexes import format_intervals, parse_intervals
 from lifecycle.controllers.job.job_count import TRACKING_FINALIZER, count_pods
 from lifecycle.controllers.job.pod_failure_policy import match_pod_failure_policy
 from lifecycle.controllers.job.status_tracking import StatusTracker
@@ -148,13 +145,6 @@ def test_a_finished_job_goes_when_its_time_is_over() -> None:
         assert await cluster.items("pods") == []
 
     rehearse(scene)
-
-
-@given(st.sets(st.integers(0, 60)))
-def test_intervals_say_the_same_both_ways(indexes: set[int]) -> None:
-    text = format_intervals(indexes)
-    assert parse_intervals(text, 61) == indexes
-    assert format_intervals([0, 1, 3, 4, 5]) == "0,1,3-5"
 
 
 class _Server:

@@ -21,6 +21,7 @@ from lifecycle.controllers.job.job_status import (
     restarts,
     success_criteria,
 )
+from lifecycle.controllers.job.ordered_intervals import NO_INDEXES
 from lifecycle.controllers.job.pod_failure_policy import match_pod_failure_policy
 from lifecycle.controllers.job.status_tracking import StatusTracker
 
@@ -178,7 +179,7 @@ def test_when_a_job_has_done_what_it_was_for(completions: int | None, succeeded:
     ],
 )
 def test_indexes_that_were_given_up(spec: Object, failed: set[int], done: set[int], reason: str | None) -> None:
-    found = failed_indexes_target(a_job(**spec), failed, done, NOW)
+    found = failed_indexes_target(a_job(**spec), NO_INDEXES.with_indexes(failed), NO_INDEXES.with_indexes(done), NOW)
     assert (found and found["reason"]) == reason
     messages = {
         "FailedIndexes": "Job has failed indexes",

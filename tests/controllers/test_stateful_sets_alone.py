@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 from typing import Any
 
+import pytest
 from tests.controllers.alone import Alone, alone, refusing
 from tests.controllers.test_refused_requests import LABELS, TEMPLATE, work
 
@@ -12,6 +13,8 @@ from lifecycle.api.clock import VIRTUAL_EPOCH, format_time, run_virtual
 from lifecycle.api.resources import resource
 from lifecycle.api.status import failure
 from lifecycle.api.wire import Object
+from lifecycle.controllers.statefulset.stateful_pods import stateful_pod
+from lifecycle.controllers.statefulset.stateful_set_control import BURST_REPLICAS
 from lifecycle.controllers.statefulset.stateful_set_controller import StatefulSetController
 
 PODS, SETS, CLAIMS = resource("pods"), resource("statefulsets.apps"), resource("persistentvolumeclaims")
@@ -196,6 +199,31 @@ def test_the_next_pod_comes_when_this_one_has_been_ready_long_enough_by_the_cloc
             assert status(stage)["readyReplicas"] == 1
             await asyncio.sleep(4)
             assert (names(stage), status(stage)["availableReplicas"]) == (["web-0", "web-1"], 1)
+
+    run_virtual(main())
+
+
+@pytest.mark.parametrize(("policy", "made"), [("OrderedReady", 1), ("Parallel", BURST_REPLICAS)])
+def test_of_two_billion_pods_only_those_are_put_together_that_one_step_makes(
+    policy: str, made: int, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    together: list[Any] = []
+
+    def counted(*arguments: Any) -> Object:
+        assert len(together) < made, "one too many"
+        together.append(arguments)
+        return stateful_pod(*arguments)
+
+    monkeypatch.setattr("lifecycle.controllers.statefulset.stateful_set_control.stateful_pod", counted)
+
+    async def main() -> None:
+        _, set_ = stateful(replicas=2**31 - 1, podManagementPolicy=policy, ordinals={"start": 2**31 - 1})
+        rule = {"metadata": {"name": "web-1"}, "data": {"spec": {"template": TEMPLATE}}}
+        async with alone(StatefulSetController) as stage:
+            known, taken = await stage.controller._control.step(
+                {**set_, "kind": "StatefulSet", "apiVersion": "apps/v1"}, rule, rule, []
+            )
+            assert (len(known), len(names(stage)), taken) == (made, made, 0)
 
     run_virtual(main())
 

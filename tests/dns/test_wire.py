@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import random
+import struct
 from collections.abc import Callable
 
 import dns.flags
@@ -71,6 +72,39 @@ def test_two_questions_in_one_packet_are_a_mistake_of_the_client() -> None:
     for questions in ([], [*query.question, *dns.message.make_query("b.", "A").question]):
         query.question = questions
         assert reply_to(query).rcode() == dns.rcode.FORMERR
+
+
+@pytest.mark.parametrize(
+    ("opcode", "counts", "code"),
+    [
+        (dns.opcode.QUERY, (1, 2, 0, 0), dns.rcode.FORMERR),
+        (dns.opcode.QUERY, (1, 0, 2, 0), dns.rcode.FORMERR),
+        (dns.opcode.QUERY, (1, 0, 0, 3), dns.rcode.FORMERR),
+        (dns.opcode.QUERY, (5_000, 0, 0, 0), dns.rcode.FORMERR),
+        (dns.opcode.NOTIFY, (1, 2, 0, 0), dns.rcode.FORMERR),
+        (dns.opcode.UPDATE, (1, 0, 5_000, 0), dns.rcode.NOTIMP),
+    ],
+)
+def test_a_packet_with_more_records_than_a_question_has_is_not_read(
+    opcode: dns.opcode.Opcode, counts: tuple[int, ...], code: dns.rcode.Rcode, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Five thousand names of a hundred labels each fit in one, which all stand in the first."""
+    packet = struct.pack("!6H", 7, opcode << 11 | dns.flags.RD, *counts) + b"\x01a" * 120 + b"\0\0\1\0\1"
+    packet += b"\xc0\x0c\0\1\0\1\0\0\0\0\0\0" * 5_000
+    read, from_wire = [], dns.message.from_wire
+    monkeypatch.setattr(dns.message, "from_wire", lambda *packet: read.append(packet))
+    answered = Fixed()
+    said = respond(packet, answered, random.Random(1), tcp=True)
+    assert (read, answered.asked) == ([], [])
+    reply = from_wire(said)
+    assert (reply.id, reply.rcode(), reply.question) == (7, code, [])
+    assert reply.opcode() == (opcode if code == dns.rcode.NOTIMP else dns.opcode.QUERY)
+    assert reply.flags & (dns.flags.QR | dns.flags.AA | dns.flags.RD) == dns.flags.QR | dns.flags.RD
+
+
+@pytest.mark.parametrize("length", [0, 11])
+def test_less_than_a_header_is_not_answered(length: int) -> None:
+    assert respond(bytes(length), Fixed(), random.Random(1)) == b""
 
 
 def test_a_refusal_of_an_unknown_edns_version_says_which_one_is_known_and_nothing_else() -> None:

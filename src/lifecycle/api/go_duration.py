@@ -19,6 +19,8 @@ UNITS = {
     "m": 60.0,
     "h": 3600.0,
 }
+LONGEST = 2**63 / 1e9
+"""Seconds, of which there are too many for Go's nanoseconds: 292 years."""
 _PART = re.compile(r"(\d+\.?\d*|\.\d+)([^.\d]*)")
 
 
@@ -38,6 +40,8 @@ def parse_duration(text: str) -> float:
                 f"time: unknown unit {go_quote(unit)} in duration {go_quote(text)}"
             )
         seconds += float(number) * UNITS[unit]
+    if seconds >= LONGEST:
+        raise ValueError(f"time: invalid duration {go_quote(text)}")
     return -seconds if text.startswith("-") else seconds
 
 

@@ -43,6 +43,9 @@ TURN = 0.001
 answer takes a dozen turns: each read, each write and each look at the sockets is one.
 """
 
+PIECES = 0.01
+"""Seconds that the pieces of one request may take together before they are large."""
+
 T = TypeVar("T")
 Args = TypeVarTuple("Args")
 
@@ -66,3 +69,33 @@ async def beside(size: int, work: Callable[[*Args], T], *args: *Args) -> T:
     if isinstance(loop, VirtualTimeLoop):
         return work(*args)
     return await loop.run_in_executor(_worker(), copy_context().run, work, *args)
+
+
+class Turn:
+    """The pieces of one request that are small each, and may be any number: policies
+    that look at one object, the parameters of a policy. Once they have taken `PIECES`
+    together, those that follow are the worker's.
+    """
+
+    __slots__ = ("_used",)
+
+    def __init__(self) -> None:
+        self._used = 0.0
+
+    @property
+    def over(self) -> bool:
+        """Whether the next piece is the worker's. On virtual time, which stands still
+        meanwhile, never.
+        """
+        return self._used > PIECES
+
+    async def work(self, work: Callable[[*Args], T], *args: *Args) -> T:
+        """What `work(*args)` returns or raises; what is said of `beside` holds here."""
+        if self.over:
+            return await beside(LARGE + 1, work, *args)
+        loop = asyncio.get_running_loop()
+        began = loop.time()
+        try:
+            return work(*args)
+        finally:
+            self._used += loop.time() - began

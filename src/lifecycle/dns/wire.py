@@ -7,12 +7,14 @@ client asks again over TCP.
 
 Upstream: CoreDNS 1.14, `core/dnsserver/server.go` (`ServeDNS`), `request/request.go`
 (`Scrub`, `SizeAndDo`), `request/edns0.go`, `plugin/pkg/edns` (`Version`),
-`plugin/loadbalance` (`roundRobin`); miekg/dns (`Truncate`).
+`plugin/loadbalance` (`roundRobin`); miekg/dns (`Truncate`, `DefaultMsgAcceptFunc`,
+`SetRcodeFormatError`).
 """
 
 from __future__ import annotations
 
 import random
+import struct
 from bisect import bisect_left
 from dataclasses import replace
 from typing import Protocol
@@ -50,6 +52,19 @@ ECHOED_FLAGS = 0xFF00
 """With it comes `do`, though nothing here is signed."""
 
 
+HEADER = struct.Struct("!6H")
+"""Its number, its flags, and how many records each section says it has."""
+
+MOST_RECORDS = (1, 1, 1, 2)
+"""In a question's four sections. To read names takes longer than to send them: one may
+be a hundred labels that stand elsewhere in the packet, and five thousand fit in.
+"""
+
+
+KEPT_FLAGS = dns.flags.TC | dns.flags.RD | dns.flags.RA | dns.flags.AD | dns.flags.CD
+"""Of a packet that is not read."""
+
+
 class Answers(Protocol):
     """Whoever can answer a question."""
 
@@ -62,11 +77,16 @@ def respond(
     packet: bytes, answerer: Answers, dice: random.Random, *, tcp: bool = False
 ) -> bytes:
     """The packet that answers a packet; empty for one that is no question at all."""
+    if len(packet) < HEADER.size:
+        return b""
+    number, flags, *counts = HEADER.unpack_from(packet)
+    if flags & dns.flags.QR:
+        return b""
+    if any(count > most for count, most in zip(counts, MOST_RECORDS)):
+        return _unread(number, flags)
     try:
         query = dns.message.from_wire(packet)
     except dns.exception.DNSException:
-        return b""
-    if query.flags & dns.flags.QR:
         return b""
     reply = dns.message.make_response(query)
     reply.flags |= query.flags & dns.flags.CD
@@ -100,6 +120,18 @@ def respond(
     )
     size = LARGEST if tcp else max(SMALLEST, query.payload)  # 0 without EDNS
     return _fitted(reply, shuffled, size)
+
+
+def _unread(number: int, flags: int) -> bytes:
+    """What is said of a packet of which nothing but the header is read."""
+    reply, opcode = dns.message.Message(number), flags >> 11 & 0xF
+    reply.flags = dns.flags.QR | (flags & KEPT_FLAGS)
+    if opcode in (dns.opcode.QUERY, dns.opcode.NOTIFY):
+        reply.set_rcode(dns.rcode.FORMERR)
+    else:
+        reply.set_opcode(dns.opcode.from_text(str(opcode)))
+        reply.set_rcode(dns.rcode.NOTIMP)
+    return reply.to_wire()
 
 
 def _fitted(reply: dns.message.Message, answer: Answer, size: int) -> bytes:

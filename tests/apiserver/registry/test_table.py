@@ -21,7 +21,7 @@ from lifecycle.api.resources import Resource, all_resources, find_resource, reso
 from lifecycle.api.status import StatusError
 from lifecycle.api.wire import Object
 from lifecycle.apiserver.registry.printers import table as printing
-from lifecycle.apiserver.registry.printers.custom import custom_printer
+from lifecycle.apiserver.registry.printers.custom import custom_printer, json_path
 from tests.apiserver.registry.by_kind import columns, table
 from tests.conftest import RECORDINGS
 
@@ -371,3 +371,31 @@ def test_custom_resources_print_the_columns_of_their_definition() -> None:
     plain = printing.table(custom_printer(b"[]"), widgets, [widget], now=NOW)
     assert plain["rows"][0]["cells"] == ["w", "7s"]
     assert [column["type"] for column in plain["columnDefinitions"]] == ["string", "date"]
+
+
+@pytest.mark.parametrize(
+    "bad", [".[[", "..a", "a", '.a[?(@.b=="c"]', "[?(@" + " " * 200_000, ".a[?(@.b==" + " " * 200_000]
+)
+def test_columns_end_at_a_path_that_is_not_understood(bad: str) -> None:
+    """As the recorded server's do, which takes any path. The long ones are given up at once, or not in this life."""
+    columns = [{"name": name, "type": "string", "jsonPath": path} for name, path in zip("abc", (".a", bad, ".c"))]
+    widgets = Resource("example.org", "v1", "widgets", "Widget", "widget", True, ())
+    widget = {"metadata": {"name": "w"}, "a": "1", "c": "2"}
+    ours = printing.table(custom_printer(fast_json.dumps(columns)), widgets, [widget], now=NOW)
+    assert [column["name"] for column in ours["columnDefinitions"]] == ["Name", "a"]
+    assert ours["rows"][0]["cells"] == ["w", "1"]
+
+
+@pytest.mark.parametrize(
+    ("path", "found"),
+    [
+        (".l[?(@.k=='a')].v", [1]),
+        ('.l[?( @.k == "b" )].v', [2]),
+        (".l[?(@.k!= 'a' )].v", [2, 3]),
+        (".l[?(@.v==3)].k", ["c)"]),
+        ('.l[?(@.k=="c)")].v', [3]),
+    ],
+)
+def test_a_filter_keeps_what_compares(path: str, found: list[Any]) -> None:
+    items = [{"k": "a", "v": 1}, {"k": "b", "v": 2}, {"k": "c)", "v": 3}]
+    assert json_path(path)({"l": items}) == found

@@ -13,6 +13,7 @@ from dataclasses import dataclass, field
 from lifecycle.api.resources import Resource
 from lifecycle.api.status import StatusError, forbidden
 from lifecycle.api.wire import Object, UserInfo
+from lifecycle.api.worker import Turn
 from lifecycle.apiserver.admission.reinvocation import Reinvocation
 
 CREATE = "CREATE"
@@ -47,6 +48,10 @@ class Attributes:
     defaulter: Callable[[Object], None] | None = None
     """Completes, in place, what a plugin has made of a custom object; others are
     completed by their kind. Upstream: `ObjectInterfaces.GetObjectDefaulter`.
+    """
+    turn: Turn = field(default_factory=Turn)
+    """What the expressions of policies and webhooks take together, of which there may
+    be any number.
     """
 
     def forbidden(self, why: str) -> StatusError:

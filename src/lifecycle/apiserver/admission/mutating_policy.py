@@ -234,6 +234,9 @@ class MutatingAdmissionPolicy(Plugin):
     ) -> bool:
         """One mutation. Returns whether the object is another one now."""
         value = await self._evaluation(invocation, attributes).evaluate(program)
+        return await attributes.turn.work(self._change, kind, value, attributes)
+
+    def _change(self, kind: str, value: Any, attributes: Attributes) -> bool:
         obj = attributes.obj
         assert obj is not None
         if kind == "JSONPatch":

@@ -18,6 +18,7 @@ from lifecycle.api.patch.json_patch import apply_json_patch
 from lifecycle.api.schema import decode
 from lifecycle.api.status import StatusError, internal_error
 from lifecycle.api.wire import Object
+from lifecycle.api.worker import beside
 from lifecycle.apiserver.admission.attributes import Attributes
 from lifecycle.apiserver.admission.matching import converted
 from lifecycle.apiserver.admission.reinvocation import Reinvocation
@@ -100,7 +101,9 @@ class MutatingAdmissionWebhook(WebhookPlugin):
             if not answer.allowed:
                 raise denied(hook.name, answer.result)
             if answer.patch:
-                changed = self._apply(hook, match, attributes, answer.patch)
+                changed = await beside(
+                    answer.size, self._apply, hook, match, attributes, answer.patch
+                )
                 annotation = {
                     "configuration": hook.configuration,
                     "webhook": hook.name,

@@ -15,7 +15,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable, Sequence
-from functools import lru_cache
+from functools import lru_cache, partial
 from typing import Any
 
 from lifecycle.api.resources import Resource
@@ -119,27 +119,16 @@ class Evaluation:
             if authorize is not None
             else None
         )
-        request = admission_request(attributes, row)
-        check = {
-            "group": attributes.resource.group,
-            "resource": attributes.resource.plural,
-            "subresource": attributes.subresource,
-            "namespace": attributes.namespace,
-            "name": attributes.name,
-        }
-        self._values: dict[str, Any] = {
-            "object": converted(attributes.obj, row),
-            "oldObject": converted(attributes.old_obj, row),
-            "request": message_from("AdmissionRequest", request),
-            "namespaceObject": message_from("Namespace", namespace)
-            if namespace is not None
-            else None,
-            "params": params,
-            "authorizer": message("authorization.Authorizer"),
-            "authorizer.requestResource": message(
-                "authorization.ResourceCheck", **check
-            ),
-        }
+        self._turn = attributes.turn
+        self._begin = partial(
+            _values,
+            attributes,
+            (attributes.obj, attributes.old_obj),
+            row,
+            namespace,
+            params,
+        )
+        self._values: dict[str, Any] = {}
         self._failed: dict[str, str] = {}
 
     async def evaluate(self, program: Program) -> Any:
@@ -147,8 +136,10 @@ class Evaluation:
         resulted in error: …`.
         """
         while True:
+            if self._asking is not None:
+                self._asking.at_once = not self._turn.over
             try:
-                value = self._evaluate(program)
+                value = await self._turn.work(self._evaluate, program)
             except EvaluationError:
                 if not self._is_waiting():
                     raise
@@ -162,6 +153,8 @@ class Evaluation:
         return self._asking is not None and bool(self._asking.waiting)
 
     def _evaluate(self, program: Program) -> Any:
+        if not self._values:
+            self._values = self._begin()
         with asking(self._asking):
             try:
                 self._prepare(program)
@@ -199,6 +192,35 @@ class Evaluation:
             else:
                 if not self._is_waiting():
                     self._values[f"variables.{name}"] = value
+
+
+def _values(
+    attributes: Attributes,
+    objects: tuple[Object | None, Object | None],
+    row: Resource,
+    namespace: Object | None,
+    params: Object | None,
+) -> dict[str, Any]:
+    """What the variables of every expression stand for."""
+    check = {
+        "group": attributes.resource.group,
+        "resource": attributes.resource.plural,
+        "subresource": attributes.subresource,
+        "namespace": attributes.namespace,
+        "name": attributes.name,
+    }
+    obj, old_obj = (converted(each, row) for each in objects)
+    return {
+        "object": obj,
+        "oldObject": old_obj,
+        "request": message_from("AdmissionRequest", admission_request(attributes, row)),
+        "namespaceObject": message_from("Namespace", namespace)
+        if namespace is not None
+        else None,
+        "params": params,
+        "authorizer": message("authorization.Authorizer"),
+        "authorizer.requestResource": message("authorization.ResourceCheck", **check),
+    }
 
 
 class MatchConditions:

@@ -19,6 +19,7 @@ from lifecycle.api.names import NameSource
 from lifecycle.api.resources import Resource, resource
 from lifecycle.api.status import StatusError, bad_request, internal_error
 from lifecycle.api.wire import Object
+from lifecycle.api.worker import beside
 from lifecycle.apiserver.admission.admission_request import admission_review
 from lifecycle.apiserver.admission.attributes import Attributes
 from lifecycle.apiserver.admission.chain import Plugin
@@ -73,11 +74,14 @@ class Webhook(NamedTuple):
 
 
 class Answer(NamedTuple):
-    """A verified response. `patch` is None for none."""
+    """A verified response. `patch` is None for none; `size` is how many bytes it
+    was.
+    """
 
     allowed: bool
     result: Object
     patch: Any
+    size: int
 
 
 class WebhookPlugin(Plugin):
@@ -209,10 +213,12 @@ class WebhookPlugin(Plugin):
         for key, value in (response.get("auditAnnotations") or {}).items():
             annotate(f"{hook.name}/{key}", value)
         attributes.warnings.extend(response.get("warnings") or ())
+        size = len(response.get("patch") or "")
         return Answer(
             bool(response.get("allowed")),
             response.get("status") or {},
-            self._patch(hook, response),
+            await beside(size, self._patch, hook, response),
+            size,
         )
 
     @staticmethod

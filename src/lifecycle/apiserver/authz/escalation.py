@@ -5,28 +5,28 @@ its author already holds every right in it, and a binding only if its author hol
 right of the role it binds – unless they were explicitly given the verb `escalate` on
 the role or `bind` on the role referred to.
 
-To compare, a rule is broken into its smallest pieces (one group, resource, verb, name
-each); each piece must be covered by one rule the author holds. What is missing is put
-together again for the message.
+What is missing (`rule_coverage.py`) is put together again for the message.
 
 Upstream: `pkg/registry/rbac/escalation_check.go`, `clusterrole/policybased/storage.go`,
 `rolebinding/policybased/storage.go`, `pkg/registry/rbac/validation`
-(`ConfirmNoEscalation`, `CompactRules`), `component-helpers/auth/rbac/validation`
-(`Covers`), v1.36.
+(`ConfirmNoEscalation`, `CompactRules`), v1.36. There, the message names every right
+that is missing, of which there can be billions; here, `MOST_PIECES` of them.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import replace
-from itertools import product
+from itertools import islice
 
 from lifecycle.api.go_format import go_quote
 from lifecycle.api.status import failure, forbidden, not_found
 from lifecycle.api.wire import MASTERS, Object, RequestInfo, UserInfo
+from lifecycle.api.worker import beside
 from lifecycle.apiserver.authz.authorizer import Authorizer, decide
 from lifecycle.apiserver.authz.policy_rule import ALL, compact_string, quoted_list
 from lifecycle.apiserver.authz.rbac import GROUP, Grant, RBACAuthorizer
+from lifecycle.apiserver.authz.rule_coverage import uncovered
 from lifecycle.apiserver.authz.union import aggregate
 
 FULL_AUTHORITY: tuple[Object, ...] = (
@@ -41,6 +41,8 @@ ONLY_FOR_DELETION = (
     "resourceVersion",
     "generation",
 )
+MOST_PIECES = 10_000
+"""How many rights that are missing a refusal names."""
 
 
 class EscalationCheck:
@@ -76,10 +78,10 @@ class EscalationCheck:
         if (await decide(self._authorizer.authorize, user, escalate)).allowed:
             return
         name = obj["metadata"].get("name", "")
-        self._confirm(user, info, name, obj.get("rules") or ())
+        await self._confirm(user, info, name, obj.get("rules") or ())
         if _aggregates(obj) or (old is not None and _aggregates(old)):
             why = "must have cluster-admin privileges to use the aggregationRule"
-            if self._missing(user, info.namespace, FULL_AUTHORITY):
+            if await self._missing(user, info.namespace, FULL_AUTHORITY):
                 raise forbidden(info.resource, name, why, GROUP)
 
     async def _check_binding(
@@ -104,20 +106,20 @@ class EscalationCheck:
             raise failure(500, "", error)
         if error:
             raise not_found(plural, role_ref.get("name", ""), GROUP)
-        self._confirm(user, info, obj["metadata"].get("name", ""), rules)
+        await self._confirm(user, info, obj["metadata"].get("name", ""), rules)
 
-    def _missing(
-        self, user: UserInfo, namespace: str, rules: Iterable[Object]
+    async def _missing(
+        self, user: UserInfo, namespace: str, rules: Sequence[Object]
     ) -> list[Object]:
         owned = [
             rule for grant in self._rbac.grants(user, namespace) for rule in grant.rules
         ]
-        return uncovered(owned, rules)
+        return await beside(_size((*owned, *rules)), _first_uncovered, owned, rules)
 
-    def _confirm(
-        self, user: UserInfo, info: RequestInfo, name: str, rules: Iterable[Object]
+    async def _confirm(
+        self, user: UserInfo, info: RequestInfo, name: str, rules: Sequence[Object]
     ) -> None:
-        missing = self._missing(user, info.namespace, rules)
+        missing = await self._missing(user, info.namespace, rules)
         if missing:
             why = _attempt(user, missing)
             errors = [
@@ -130,58 +132,13 @@ class EscalationCheck:
             raise forbidden(info.resource, name, why, GROUP)
 
 
-def uncovered(
-    owner_rules: Sequence[Object], servant_rules: Iterable[Object]
-) -> list[Object]:
-    """The pieces of the wanted rules that no owned rule covers."""
-    return [
-        piece
-        for rule in servant_rules
-        for piece in break_down(rule)
-        if not any(_covers(own, piece) for own in owner_rules)
-    ]
+def _size(rules: Iterable[Object]) -> int:
+    """About as many bytes as rules have."""
+    return sum(16 * len(values) for rule in rules for values in rule.values())
 
 
-def break_down(rule: Object) -> Iterator[Object]:
-    """A rule as rules of one group, resource, verb and name each."""
-    verbs = rule.get("verbs") or ()
-    for group, resource, verb in product(
-        rule.get("apiGroups") or (), rule.get("resources") or (), verbs
-    ):
-        piece = {"apiGroups": [group], "resources": [resource], "verbs": [verb]}
-        names = rule.get("resourceNames")
-        if names:
-            yield from ({**piece, "resourceNames": [name]} for name in names)
-        else:
-            yield piece
-    for url, verb in product(rule.get("nonResourceURLs") or (), verbs):
-        yield {"nonResourceURLs": [url], "verbs": [verb]}
-
-
-def _covers(own: Object, piece: Object) -> bool:
-    def has_all(key: str) -> bool:
-        mine = own.get(key) or ()
-        return ALL in mine or all(value in mine for value in piece.get(key) or ())
-
-    if not (has_all("verbs") and has_all("apiGroups")):
-        return False
-    resources = own.get("resources") or ()
-    for resource in piece.get("resources") or ():
-        _, slash, subresource = resource.partition("/")
-        if (
-            ALL not in resources
-            and resource not in resources
-            and not (slash and f"*/{subresource}" in resources)
-        ):
-            return False
-    for url in piece.get("nonResourceURLs") or ():
-        if not any(_url_covers(mine, url) for mine in own.get("nonResourceURLs") or ()):
-            return False
-    names = own.get("resourceNames")
-    return not names or (
-        bool(piece.get("resourceNames"))
-        and all(name in names for name in piece["resourceNames"])
-    )
+def _first_uncovered(owned: Sequence[Object], rules: Sequence[Object]) -> list[Object]:
+    return list(islice(uncovered(owned, rules), MOST_PIECES + 1))
 
 
 def _in_the_store(grant: Grant) -> str:
@@ -196,30 +153,31 @@ def _in_the_store(grant: Grant) -> str:
     )
 
 
-def _url_covers(mine: str, url: str) -> bool:
-    return mine == url or (mine.endswith(ALL) and url.startswith(mine.rstrip(ALL)))
-
-
 def _attempt(user: UserInfo, missing: Iterable[Object]) -> str:
     """The message: who tried to grant what. Pieces that differ only in their verb are
     one line again.
     """
     compact: dict[tuple[str, ...], Object] = {}
-    for piece in missing:
+    more = ""
+    for number, piece in enumerate(missing):
+        if number == MOST_PIECES:
+            more = "\n..."
+            break
         key = tuple(
             str(piece.get(k)) for k in ("apiGroups", "resources", "resourceNames")
         )
         if piece.get("nonResourceURLs"):
             key = (str(piece),)
         if key in compact:
-            compact[key]["verbs"] = compact[key]["verbs"] + piece["verbs"]
+            compact[key]["verbs"] += piece["verbs"]
         else:
-            compact[key] = dict(piece)
+            compact[key] = {**piece, "verbs": [*piece["verbs"]]}
     lines = sorted({compact_string(rule) for rule in compact.values()})
     who = f"user {go_quote(user.name)} (groups={quoted_list(user.groups)})"
     return (
         f"{who} is attempting to grant RBAC permissions not currently held:\n"
         + "\n".join(lines)
+        + more
     )
 
 

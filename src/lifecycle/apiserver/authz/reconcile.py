@@ -15,7 +15,7 @@ recreating a binding whose `roleRef` changed.
 from __future__ import annotations
 
 from lifecycle.api.wire import Object
-from lifecycle.apiserver.authz.escalation import uncovered
+from lifecycle.apiserver.authz.rule_coverage import uncovered
 
 AUTO_UPDATE = "rbac.authorization.kubernetes.io/autoupdate"
 GROUP = "rbac.authorization.k8s.io/v1"
@@ -53,7 +53,7 @@ def reconciled(existing: Object, expected: Object) -> Object | None:
 
 def _complete_role(new: Object, existing: Object, expected: Object) -> None:
     rules = existing.get("rules") or []
-    missing = uncovered(rules, expected.get("rules") or ())
+    missing = list(uncovered(rules, expected.get("rules") or ()))
     if missing:
         new["rules"] = [*rules, *missing]
     selectors = (existing.get("aggregationRule") or {}).get(

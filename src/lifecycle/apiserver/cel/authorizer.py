@@ -18,6 +18,7 @@ from collections.abc import Awaitable, Callable, Iterator
 from contextlib import contextmanager
 from contextvars import ContextVar
 from dataclasses import dataclass, field
+from functools import partial
 from typing import Any
 
 from lifecycle.api.wire import RequestInfo, UserInfo
@@ -33,30 +34,40 @@ or an awaitable of it.
 @dataclass(slots=True)
 class Asking:
     """Who answers, and who is asked about unless an account is named. `waiting` holds
-    the questions that have no verdict yet.
+    the questions that have no verdict yet. `at_once`: whether somebody may be asked
+    here and now, and not only when the verdicts are waited for: the authorizer is the
+    loop's, and an expression may be the worker's.
     """
 
     authorize: Ask
     user: UserInfo
-    waiting: dict[bytes, Awaitable[Any]] = field(default_factory=dict)
+    at_once: bool = True
+    waiting: dict[bytes, Callable[[], Any]] = field(default_factory=dict)
     _verdicts: dict[bytes, Any] = field(default_factory=dict)
 
     def verdict(self, question: bytes, user: UserInfo, info: RequestInfo) -> Any:
         """The verdict, or None if it has to be waited for."""
         if question in self._verdicts:
             return self._verdicts[question]
-        if question not in self.waiting:
-            answer = self.authorize(user, info)
-            if not isinstance(answer, Awaitable):
-                return answer
-            self.waiting[question] = answer
+        if question in self.waiting:
+            return None
+        if not self.at_once:
+            self.waiting[question] = partial(self.authorize, user, info)
+            return None
+        answer = self.authorize(user, info)
+        if not isinstance(answer, Awaitable):
+            return answer
+        self.waiting[question] = lambda: answer
         return None
 
     async def settle(self) -> None:
         """Wait for all verdicts that are missing."""
         while self.waiting:
-            question, answer = self.waiting.popitem()
-            self._verdicts[question] = await answer
+            question, ask = self.waiting.popitem()
+            answer = ask()
+            self._verdicts[question] = (
+                await answer if isinstance(answer, Awaitable) else answer
+            )
 
 
 _asking: ContextVar[Asking | None] = ContextVar(

@@ -10,6 +10,7 @@ Upstream: `apiserver/pkg/util/shufflesharding/dealer.go` (`Dealer.Deal`),
 from __future__ import annotations
 
 import hashlib
+from bisect import insort
 
 
 def hash_flow_id(schema: str, distinguisher: str) -> int:
@@ -21,11 +22,17 @@ def hash_flow_id(schema: str, distinguisher: str) -> int:
 
 def deal(value: int, deck: int, hand: int) -> tuple[int, ...]:
     """`hand` different numbers below `deck`: the value says which, as if cards were
-    drawn from a deck one by one.
+    drawn from a deck one by one. The deck itself is never laid out: a level may have
+    ten million queues, and this is asked for every request.
     """
-    rest = list(range(deck))
-    cards = []
-    for _ in range(min(hand, deck)):
-        value, card = divmod(value, len(rest))
-        cards.append(rest.pop(card))
+    cards: list[int] = []
+    drawn: list[int] = []
+    for left in range(deck, deck - min(hand, deck), -1):
+        value, card = divmod(value, left)
+        for gone in drawn:
+            if gone > card:
+                break
+            card += 1
+        cards.append(card)
+        insort(drawn, card)
     return tuple(cards)

@@ -18,6 +18,7 @@ from lifecycle.api import fast_json
 from lifecycle.api.go_duration import parse_duration
 from lifecycle.api.status import bad_request, failure
 from lifecycle.api.wire import Handler, Request, Response
+from lifecycle.api.worker import beside
 from lifecycle.apiserver.filters.refusal import refuse
 from lifecycle.apiserver.filters.request_info import is_long_running
 
@@ -48,7 +49,9 @@ def with_timeout(
         seconds = request_timeout
         if timeout_param := request.param("timeout"):
             try:
-                requested = parse_duration(timeout_param)
+                requested = await beside(
+                    len(timeout_param), parse_duration, timeout_param
+                )
             except ValueError as error:
                 return await audited(_answer_bad_timeout(str(error)))(request)
             if requested > 0:

@@ -22,6 +22,7 @@ import yaml
 from lifecycle.api import fast_json
 from lifecycle.api.generic_server_response import generic_server_response
 from lifecycle.api.wire import Object
+from lifecycle.api.worker import beside
 from lifecycle.apiserver.webhook.call import DEADLINE, Call, WebhookError
 from lifecycle.client.transport_https import ConnectionConfig
 
@@ -133,6 +134,6 @@ class WebhookClient:
             why = f"{DEADLINE} (Client.Timeout exceeded while awaiting headers)"
             raise WebhookError(f'Post "{self._url}": {why}') from None
         try:
-            return status, fast_json.loads(data), "unknown"
+            return status, await beside(len(data), fast_json.loads, data), "unknown"
         except ValueError:
             return status, None, data.decode(errors="replace").strip() or "unknown"

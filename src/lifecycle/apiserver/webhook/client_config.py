@@ -18,6 +18,7 @@ from urllib.parse import urlsplit
 from lifecycle.api.generic_server_response import generic_server_response
 from lifecycle.api.go_json.decode import unmarshal
 from lifecycle.api.wire import Object
+from lifecycle.api.worker import beside
 from lifecycle.apiserver.webhook.call import DEADLINE, Call, WebhookError
 from lifecycle.apiserver.webhook.go_dial_errors import Dial
 from lifecycle.apiserver.webhook.service_resolver import ResolveError, ServiceResolver
@@ -78,9 +79,9 @@ class HookCall:
         except TimeoutError:
             raise WebhookError(f'Post "{self._call.url}": {DEADLINE}') from None
         if status >= 400:
-            raise WebhookError(_refusal(status, data))
+            raise WebhookError(await beside(len(data), _refusal, status, data))
         try:
-            return unmarshal(data)
+            return await beside(len(data), unmarshal, data)
         except ValueError as error:
             raise WebhookError(
                 f"couldn't get version/kind; json parse error: {error}"

@@ -19,6 +19,7 @@ from lifecycle.api.names import NameSource
 from lifecycle.api.resources import resource
 from lifecycle.api.status import StatusError
 from lifecycle.api.wire import Object
+from lifecycle.api.worker import beside
 from lifecycle.client.events import EventRecorder, object_reference
 from lifecycle.client.keyed_worker import run_workers
 from lifecycle.client.rest import Client
@@ -262,7 +263,8 @@ class CronJobController:
             return None
         if spec.get("suspend"):
             return None
-        schedule = next_after(spec["schedule"], zone)
+        text = spec["schedule"]
+        schedule = await beside(len(text), next_after, text, zone)
         try:
             _, due, missed = most_recent_schedule_time(cron_job, now, schedule)
         except InvalidScheduleError as error:

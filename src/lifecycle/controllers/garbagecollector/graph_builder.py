@@ -205,7 +205,9 @@ class GraphBuilder:
             meta["uid"],
         )
         for dependent in node.dependents:
-            if self._owner_reference_mismatch(dependent, node):
+            uid = node.identity.uid
+            references = [ref for ref in dependent.owners if ref["uid"] == uid]
+            if self._owner_reference_mismatch(dependent, node, references):
                 self._report_wrong_namespace(dependent, node)
                 self.attempt_to_delete.add(dependent)
 
@@ -231,6 +233,9 @@ class GraphBuilder:
         )
 
     def _add_dependent_to_owners(self, node: Node, owners: list[Object]) -> None:
+        references: dict[str, list[Object]] = {}  # an owner may be named twice
+        for ref in node.owners:
+            references.setdefault(ref["uid"], []).append(ref)
         for ref in owners:
             owner = self.nodes.get(ref["uid"])
             if owner is None:
@@ -247,7 +252,7 @@ class GraphBuilder:
                 self.attempt_to_delete.add(owner)  # does it exist at all?
                 continue
             owner.dependents[node] = None
-            if self._owner_reference_mismatch(node, owner):
+            if self._owner_reference_mismatch(node, owner, references[ref["uid"]]):
                 if not owner.virtual:
                     self._report_wrong_namespace(node, owner)
                 self.attempt_to_delete.add(node)
@@ -278,20 +283,18 @@ class GraphBuilder:
                 )
 
     @staticmethod
-    def _owner_reference_mismatch(dependent: Node, owner: Node) -> bool:
-        """Whether a dependent's reference does not describe the owner that has the uid:
-        wrong namespace, name or kind.
+    def _owner_reference_mismatch(
+        dependent: Node, owner: Node, references: list[Object]
+    ) -> bool:
+        """Whether one of a dependent's references to an owner does not describe the one
+        that has the uid: wrong namespace, name or kind.
         """
         if (
             owner.identity.namespace
             and owner.identity.namespace != dependent.identity.namespace
         ):
             return True
-        return any(
-            r["uid"] == owner.identity.uid
-            and not matches_coordinates(r, owner.identity)
-            for r in dependent.owners
-        )
+        return not all(matches_coordinates(r, owner.identity) for r in references)
 
     def _process_transitions(self, old: Object | None, new: Object, node: Node) -> None:
         finalizers = new["metadata"].get("finalizers") or ()

@@ -1,57 +1,23 @@
 """Completion indexes: which pieces of an Indexed Job are done, and which are to be
 tried next.
 
-A set of indexes is written as intervals: `0-2,5`. Two neighbours are written with a
-comma, not a hyphen.
-
-Upstream: `pkg/controller/job/indexed_job_utils.go` (`orderedIntervals`,
-`calculateSucceededIndexes`, `firstPendingIndexes`, `addCompletionIndexEnvVariable`),
-v1.36.
+Upstream: `pkg/controller/job/indexed_job_utils.go` (`firstPendingIndexes`,
+`addCompletionIndexEnvVariable`), v1.36.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
+from itertools import chain, islice
 
 from lifecycle.api.wire import Object
+from lifecycle.controllers.job.ordered_intervals import OrderedIntervals
 from lifecycle.controllers.replicaset.victim_ranking import get_pods_to_delete
 
 COMPLETION_INDEX = "batch.kubernetes.io/job-completion-index"
 ENV_NAME = "JOB_COMPLETION_INDEX"
 MAX_GENERATED_NAME_LENGTH = 58
 """63 less the five random letters."""
-
-
-def parse_intervals(text: str, completions: int) -> set[int]:
-    """The indexes of `0-2,5`; those from `completions` on are dropped. What cannot be
-    read ends the list.
-    """
-    indexes: set[int] = set()
-    for part in filter(None, text.split(",")):
-        first, _, last = part.partition("-")
-        try:
-            indexes.update(range(int(first), int(last or first) + 1))
-        except ValueError:
-            break
-    return {index for index in indexes if index < completions}
-
-
-def format_intervals(indexes: Iterable[int]) -> str:
-    """`{0, 1, 2, 5}` as `0-2,5`."""
-    parts: list[str] = []
-    run: list[int] = []
-    for index in [*sorted(set(indexes)), None]:
-        if index is not None and run and index == run[-1] + 1:
-            run.append(index)
-            continue
-        if run:
-            parts.append(
-                str(run[0])
-                if len(run) == 1
-                else f"{run[0]}{',' if len(run) == 2 else '-'}{run[-1]}"
-            )
-        run = [index] if index is not None else []
-    return ",".join(parts)
 
 
 def completion_index(pod: Object) -> int:
@@ -63,17 +29,12 @@ def completion_index(pod: Object) -> int:
 
 
 def first_pending_indexes(
-    count: int, completions: int, active: Sequence[Object], done: set[int]
+    count: int, completions: int, active: Sequence[Object], done: OrderedIntervals
 ) -> list[int]:
     """The lowest `count` indexes that neither succeeded nor have an active pod."""
-    taken = done | {completion_index(pod) for pod in active}
-    pending: list[int] = []
-    for index in range(completions):
-        if len(pending) == count:
-            break
-        if index not in taken:
-            pending.append(index)
-    return pending
+    running = (completion_index(pod) for pod in active)
+    taken = done.with_indexes(index for index in running if 0 <= index < completions)
+    return list(islice(chain.from_iterable(taken.gaps(completions)), count))
 
 
 def superfluous(

@@ -255,10 +255,11 @@ class JobController:
             target = target or failed_indexes_target(
                 job, count.failed_indexes, count.done, now
             )
-            running = {completion_index(pod) for pod in count.active}
+            running = map(completion_index, count.active)
             if "deletionTimestamp" not in job["metadata"] and target is None:
+                settled = count.done.with_intervals(count.failed_indexes)
                 count.delayed = delayed_pods(
-                    failed, count.done | count.failed_indexes | running, completions
+                    failed, settled.with_indexes(running), completions
                 )
         if target is None and job_condition(job, "SuccessCriteriaMet") is None:
             message = match_success_policy(
@@ -305,7 +306,7 @@ class JobController:
                 missing,
                 completions or 0,
                 count.active,
-                count.done | count.failed_indexes,
+                count.done.with_intervals(count.failed_indexes),
             )
             if per_index:
                 pending, wait = indexes_to_add_now(

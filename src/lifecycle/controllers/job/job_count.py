@@ -13,8 +13,13 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 
 from lifecycle.api.wire import Object
-from lifecycle.controllers.job.indexes import completion_index, parse_intervals
+from lifecycle.controllers.job.indexes import completion_index
 from lifecycle.controllers.job.job_status import Condition
+from lifecycle.controllers.job.ordered_intervals import (
+    NO_INDEXES,
+    OrderedIntervals,
+    parse_intervals,
+)
 from lifecycle.controllers.job.pod_failure_policy import match_pod_failure_policy
 from lifecycle.controllers.pod_readiness import (
     is_pod_active,
@@ -40,8 +45,8 @@ class JobCount:
     active: list[Object]
     terminating: int
     status: Object
-    counted_indexes: set[int] = field(default_factory=set)
-    failed_indexes: set[int] = field(default_factory=set)
+    counted_indexes: OrderedIntervals = NO_INDEXES
+    failed_indexes: OrderedIntervals = NO_INDEXES
     delayed: dict[int, Object] = field(default_factory=dict)
     new_succeeded: list[Object] = field(default_factory=list)
     new_failed: list[Object] = field(default_factory=list)
@@ -56,7 +61,7 @@ class JobCount:
     def succeeded(self) -> int:
         """Successes, whether counted already or not. Of an Indexed Job: indexes."""
         if self.indexed:
-            return len(self.done)
+            return self.done.total
         uncounted = (self.status.get("uncountedTerminatedPods") or {}).get(
             "succeeded"
         ) or ()
@@ -73,7 +78,7 @@ class JobCount:
         return int(self.status.get("failed", 0) + len(self.new_failed) + len(uncounted))
 
     @property
-    def done(self) -> set[int]:
+    def done(self) -> OrderedIntervals:
         """Indexes that succeeded."""
         completions = self.job["spec"].get("completions") or 0
         fresh = {
@@ -81,9 +86,9 @@ class JobCount:
             for pod in self.pods
             if pod_phase(pod) == "Succeeded" and has_finalizer(pod)
         }
-        return self.counted_indexes | {
+        return self.counted_indexes.with_indexes(
             index for index in fresh if 0 <= index < completions
-        }
+        )
 
 
 def count_pods(

@@ -16,6 +16,7 @@ from collections.abc import Sequence
 from lifecycle.api.clock import format_time, parse_time
 from lifecycle.api.conditions import Condition, find_status_condition, get_condition
 from lifecycle.api.wire import Object
+from lifecycle.controllers.job.ordered_intervals import OrderedIntervals
 from lifecycle.controllers.job.pod_failure_policy import match_pod_failure_policy
 from lifecycle.controllers.pod_readiness import pod_phase
 
@@ -76,17 +77,17 @@ def restarts(pods: Sequence[Object]) -> int:
 
 
 def failed_indexes_target(
-    job: Object, failed_indexes: set[int], done: set[int], now: float
+    job: Object, failed_indexes: OrderedIntervals, done: OrderedIntervals, now: float
 ) -> Condition | None:
     """Whether too many indexes were given up, or all others are done."""
     spec = job["spec"]
     most = spec.get("maxFailedIndexes")
-    if most is not None and len(failed_indexes) > most:
+    if most is not None and failed_indexes.total > most:
         message = "Job has exceeded the specified maximal number of failed indexes"
         return new_condition(
             "FailureTarget", "True", "MaxFailedIndexesExceeded", message, now
         )
-    if failed_indexes and len(failed_indexes) + len(done) >= (
+    if failed_indexes and failed_indexes.total + done.total >= (
         spec.get("completions") or 0
     ):
         return new_condition(

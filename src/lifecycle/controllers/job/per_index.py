@@ -18,7 +18,11 @@ from collections.abc import Iterable, Mapping, Sequence
 
 from lifecycle.api.wire import Object
 from lifecycle.controllers.job.backoff import finished_at, remaining_after
-from lifecycle.controllers.job.indexes import completion_index, parse_intervals
+from lifecycle.controllers.job.indexes import completion_index
+from lifecycle.controllers.job.ordered_intervals import (
+    OrderedIntervals,
+    parse_intervals,
+)
 from lifecycle.controllers.job.pod_failure_policy import match_pod_failure_policy
 
 FAILURE_COUNT = "batch.kubernetes.io/job-index-failure-count"
@@ -37,7 +41,7 @@ def _number(pod: Object, annotation: str) -> int:
         return 0
 
 
-def failed_indexes(job: Object, failed: Iterable[Object]) -> set[int]:
+def failed_indexes(job: Object, failed: Iterable[Object]) -> OrderedIntervals:
     """The indexes given up: those of the status, and those whose last chance one of
     these uncounted failed pods was.
     """
@@ -47,19 +51,20 @@ def failed_indexes(job: Object, failed: Iterable[Object]) -> set[int]:
         spec["backoffLimitPerIndex"],
         spec.get("podFailurePolicy"),
     )
-    indexes = parse_intervals(
+    known = parse_intervals(
         (job.get("status") or {}).get("failedIndexes") or "", completions
     )
+    fresh = set()
     for pod in failed:
         index, verdict = completion_index(pod), match_pod_failure_policy(policy, pod)
         exhausted = verdict.counts and _number(pod, FAILURE_COUNT) >= limit
         if 0 <= index < completions and (verdict.fails_index or exhausted):
-            indexes.add(index)
-    return indexes
+            fresh.add(index)
+    return known.with_indexes(fresh)
 
 
 def delayed_pods(
-    failed: Iterable[Object], settled: set[int], completions: int
+    failed: Iterable[Object], settled: OrderedIntervals, completions: int
 ) -> dict[int, Object]:
     """The failed pod that has to wait for its replacement, per index that is not
     `settled` (done, given up, or running again).

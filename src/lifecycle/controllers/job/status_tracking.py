@@ -28,7 +28,6 @@ from lifecycle.api.wire import Object
 from lifecycle.client.events import EventRecorder
 from lifecycle.client.rest import STRATEGIC_MERGE_PATCH, Client
 from lifecycle.controllers.consistency_store import ConsistencyStore
-from lifecycle.controllers.job.indexes import format_intervals
 from lifecycle.controllers.job.job_count import (
     TRACKING_FINALIZER,
     JobCount,
@@ -83,10 +82,10 @@ class StatusTracker:
             if uids:
                 uncounted[kind] = uids
         if count.indexed:
-            status["completedIndexes"] = format_intervals(count.done)
-            status["succeeded"] = len(count.done)
+            status["completedIndexes"] = str(count.done)
+            status["succeeded"] = count.done.total
             if has_backoff_limit_per_index(job):
-                status["failedIndexes"] = format_intervals(count.failed_indexes)
+                status["failedIndexes"] = str(count.failed_indexes)
         conditions = status.setdefault("conditions", [])
         if target is not None:
             ensure_condition(conditions, target)

@@ -7,11 +7,14 @@ Upstream: `pkg/controller/job/success_policy.go` (`matchSuccessPolicy`,
 from __future__ import annotations
 
 from lifecycle.api.wire import Object
-from lifecycle.controllers.job.indexes import parse_intervals
+from lifecycle.controllers.job.ordered_intervals import (
+    OrderedIntervals,
+    parse_intervals,
+)
 
 
 def match_success_policy(
-    policy: Object | None, completions: int, done: set[int]
+    policy: Object | None, completions: int, done: OrderedIntervals
 ) -> str | None:
     """What the first satisfied rule says; None if there is none yet."""
     if not done:
@@ -22,12 +25,12 @@ def match_success_policy(
             indexes = parse_intervals(rule["succeededIndexes"], completions)
             if not indexes:
                 continue
-            succeeded = len(indexes & done)
-            met = succeeded == len(indexes) or (
+            succeeded = indexes.common(done)
+            met = succeeded == indexes.total or (
                 count is not None and succeeded >= count
             )
         else:
-            met = count is not None and len(done) >= count
+            met = count is not None and done.total >= count
         if met:
             return f"Matched rules at index {number}"
     return None

@@ -8,7 +8,10 @@ the same, `maxUnavailable` at a time.
 
 Upstream: `pkg/controller/statefulset/stateful_set_control.go` (`updateStatefulSet`,
 `processReplica`, `processCondemned`), `stateful_pod_control.go`, v1.36. Left out:
-repairs of labels by hand.
+repairs of labels by hand. Upstream puts all pods of a set together before its first
+step and makes all that are missing in one; here a step ends after so many as the other
+controllers make at once (`BurstReplicas`), so that a set of two billion is a set like
+any other.
 """
 
 from __future__ import annotations
@@ -43,6 +46,10 @@ from lifecycle.controllers.statefulset.stateful_pods import (
 )
 
 PODS, CLAIMS = resource("pods"), resource("persistentvolumeclaims")
+BURST_REPLICAS = 500
+"""How many pods one step makes at once; the first of them to show up begins the
+next.
+"""
 
 
 class StatefulPodControl:
@@ -199,19 +206,24 @@ class StatefulSetControl:
             key=ordinal_of,
             reverse=True,
         )
-        replicas = [
-            by_ordinal.get(o) or self._new_pod(set_, current, update, o)
-            for o in ordinals
-        ]
-        known = list(pods)
+        replicas: list[Object] = []
+        known, missing = list(pods), 0
         if "deletionTimestamp" in set_["metadata"]:
             return known, 0
         ordered = spec.get("podManagementPolicy", "OrderedReady") == "OrderedReady"
         for pod in condemned:
             await self._control.update_claim_retention(set_, pod)
-        for pod in replicas:
+        for ordinal in ordinals:
+            if ordinal in by_ordinal:
+                pod = by_ordinal[ordinal]
+            elif missing == BURST_REPLICAS:
+                return known, 0
+            else:  # made here, not before: of billions most are never made
+                missing += 1
+                pod = self._new_pod(set_, current, update, ordinal)
             if await self._process_replica(set_, pod, ordered, known) and ordered:
                 return known, 0
+            replicas.append(pod)
         unhealthy = [
             p for p in (*replicas, *reversed(condemned)) if not self._healthy(set_, p)
         ]

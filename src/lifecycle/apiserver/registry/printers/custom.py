@@ -8,6 +8,7 @@ ranges, recursive descent, unions; of filters, all but one comparison with `==` 
 
 from __future__ import annotations
 
+import contextlib
 import re
 from collections.abc import Callable
 from functools import lru_cache
@@ -34,10 +35,11 @@ _STEP = re.compile(
       | \[['"](?P<quoted>[^'"]+)['"]\]
       | \[(?P<index>-?\d+)\]
       | \[(?P<all>\*)\]
-      | \[\?\(\s*@(?P<path>[^=!]*?)\s*(?P<operator>==|!=)
-        \s*(?P<literal>"[^"]*"|'[^']*'|[^)]+?)\s*\)\]""",
+      | \[\?\(\s*+@(?P<path>[^=!]*+)(?P<operator>==|!=)
+        \s*+(?P<literal>"[^"]*+"|'[^']*+'|[^)]++)\s*+\)\]""",
     re.VERBOSE,
 )
+"""Nothing in it is tried in a second way: a path is as long as its author likes."""
 
 
 @lru_cache(maxsize=512)
@@ -81,8 +83,8 @@ def _step(match: re.Match[str]) -> Step:
             if isinstance(value, list)
             else []
         )
-    inner, negated = json_path(match["path"]), match["operator"] == "!="
-    literal = match["literal"]
+    inner, negated = json_path(match["path"].rstrip()), match["operator"] == "!="
+    literal = match["literal"].rstrip()
     operand = literal[1:-1] if literal[0] in "\"'" else literal
 
     def keep(value: Any) -> list[Any]:
@@ -99,10 +101,15 @@ def _step(match: re.Match[str]) -> Step:
 @lru_cache(maxsize=256)
 def custom_printer(columns: bytes) -> Printer:
     """The printer of a custom resource's version, from its columns as JSON; without any
-    it shows the age.
+    it shows the age. At a path that is not understood the columns end, as upstream's
+    do: a definition is not checked for that.
     """
-    chosen: list[Object] = fast_json.loads(columns) or [_DEFAULT]
-    readers = [(column["type"], json_path(column["jsonPath"])) for column in chosen]
+    chosen: list[Object] = []
+    readers: list[tuple[str, Callable[[Any], list[Any]]]] = []
+    with contextlib.suppress(ValueError):
+        for column in fast_json.loads(columns) or [_DEFAULT]:
+            readers.append((column["type"], json_path(column["jsonPath"])))
+            chosen.append(column)
 
     def row(obj: Object, now: float) -> Cells:
         return [
