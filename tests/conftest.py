@@ -22,6 +22,9 @@ from tests.second_try import pytest_runtest_setup as pytest_runtest_setup
 settings.register_profile("untimed", deadline=None, suppress_health_check=[HealthCheck.too_slow])
 settings.load_profile("untimed")
 
+# kubectl lives for a tenth of a second, a fifth of which it would spend on memory that its end gives back anyway
+os.environ.setdefault("GOGC", "400")
+
 ROOT = Path(__file__).resolve().parent.parent
 RECORDINGS = ROOT / "recordings"
 

@@ -16,9 +16,11 @@ from collections.abc import Callable, Iterator
 from pathlib import Path
 
 import pytest
+from kubernetes import client as official
 
 import lifecycle
 from lifecycle.cluster.background import BackgroundCluster
+from lifecycle.cluster.kubeconfig_file import write_kubeconfig
 from tests.conftest import ROOT, find_kubectl, unavailable
 
 pytestmark = pytest.mark.real
@@ -126,7 +128,10 @@ def terminal(cluster: BackgroundCluster, tmp_path: Path, page: str) -> Iterator[
     assert cluster.cluster is not None
     (tmp_path / "bin").mkdir()
     (tmp_path / "bin" / "kubectl").symlink_to(kubectl)
-    cluster.cluster.write_kubeconfig(tmp_path / "config")
+    namespace = f"page-{page}"[:63].rstrip("-")
+    config = cluster.cluster.kubeconfig()
+    config["contexts"][0]["context"]["namespace"] = namespace
+    write_kubeconfig(config, tmp_path / "config")
     environment = os.environ | {
         "HOME": str(tmp_path),
         "KUBECONFIG": str(tmp_path / "config"),
@@ -163,7 +168,6 @@ def terminal(cluster: BackgroundCluster, tmp_path: Path, page: str) -> Iterator[
                 shell.wait()
             os.close(ours)
 
-    namespace = f"page-{page}"[:63].rstrip("-")
     before = [
         CREATE,
         "kubectl rollout status deployment/nginx",
@@ -174,17 +178,15 @@ def terminal(cluster: BackgroundCluster, tmp_path: Path, page: str) -> Iterator[
         before = []
     elif "kubectl expose deployment nginx --port=80" in its_own:
         before.pop()
-    for line in (
-        f"kubectl create namespace {namespace}",
-        f"kubectl config set-context --current --namespace={namespace}",
-        *before,
-    ):
+    core = official.CoreV1Api(cluster.api_client)
+    core.create_namespace({"metadata": {"name": namespace}})
+    for line in before:
         code, screen = type_in(line)
         assert code == 0, screen
     for name, text in SHOWN_FILE.findall(PAGES[page]):
         (tmp_path / name).write_text(text)
     yield type_in
-    type_in(f"kubectl delete namespace {namespace} --wait=false")
+    core.delete_namespace(namespace)
 
 
 def in_full(command: str, terminal: Terminal) -> str:

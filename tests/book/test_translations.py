@@ -76,11 +76,19 @@ def test_no_mark_of_emphasis_or_code_is_left_standing_in_a_translation(language:
         assert not set("*`_[]") & set(shown.get_text()), said
 
 
+@cache
+def terms_of(language: str) -> dict[str, list[str]]:
+    """The Kubernetes documentation's terms, and what a translator may have said for each."""
+    terms: dict[str, list[str]] = yaml.safe_load(
+        (catalogues.LOCALE / language / "terms.yaml").read_text(encoding="utf-8")
+    )
+    return terms
+
+
 def unusual_terms(language: str, said: str) -> list[tuple[str, str]]:
     """What a translation says, and what the Kubernetes documentation in that language says for it."""
-    terms = yaml.safe_load((catalogues.LOCALE / language / "terms.yaml").read_text(encoding="utf-8"))
     plain = re.sub(r"\{[^}]*\}|`[^`]*`|\]\([^)]*\)", "", said)
-    found = [(re.search(avoided, plain), term) for term, others in terms.items() for avoided in others]
+    found = [(re.search(avoided, plain), term) for term, others in terms_of(language).items() for avoided in others]
     return [(hit[0], term) for hit, term in found if hit]
 
 

@@ -6,6 +6,7 @@ Running them again is `pytest labs` (see `nb_*` in pyproject.toml).
 from __future__ import annotations
 
 import re
+from functools import cache
 from pathlib import Path
 from typing import Any
 
@@ -31,22 +32,25 @@ those that share the lab of another chapter.
 """
 
 
+@cache
 def notebook(path: Path) -> Any:
     return nbformat.read(path, as_version=4)
 
 
-def listed() -> list[str]:
+@cache
+def listed() -> tuple[str, ...]:
     toc = yaml.safe_load((ROOT / "_toc.yml").read_text())
     chapters = [chapter for part in toc["parts"] for chapter in part["chapters"]]
-    return [
+    return (
         toc["root"],
         *(page["file"] for chapter in chapters for page in (chapter, *chapter.get("sections", ()))),
-    ]
+    )
 
 
-def chapters_with_code() -> list[Path]:
+@cache
+def chapters_with_code() -> tuple[Path, ...]:
     files = [ROOT / f"{name}.md" for name in listed() if name.startswith("book/")]
-    return [file for file in files if re.search(r"^```\{code-cell\}", file.read_text(), re.MULTILINE)]
+    return tuple(file for file in files if re.search(r"^```\{code-cell\}", file.read_text(), re.MULTILINE))
 
 
 def test_there_are_labs() -> None:

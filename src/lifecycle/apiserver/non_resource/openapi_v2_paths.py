@@ -137,14 +137,20 @@ def _reference(schema: Object) -> Object:
 def share_parameters(paths: Object) -> tuple[Object, Object]:
     """(the paths with references in place of the parameters that may be shared, those
     parameters by their names).
+
+    Thousands of places hold the same fifty parameters; each is hashed once.
     """
     shared: Object = {}
+    hashes: dict[str, str] = {}
 
     def referred(parameters: list[Object]) -> list[Object]:
         answer = []
         for parameter in parameters:
             if _is_shared(parameter):
-                name = f"{parameter['name']}-{_hash(parameter)}"
+                text = marshal(parameter)
+                if text not in hashes:
+                    hashes[text] = _hash(text)
+                name = f"{parameter['name']}-{hashes[text]}"
                 shared[name] = parameter
                 parameter = {"$ref": PARAMETERS + name}
             answer.append(parameter)
@@ -174,7 +180,7 @@ def _is_shared(parameter: Object) -> bool:
     return name != "name"
 
 
-def _hash(parameter: Object) -> str:
-    """Eight letters: 48 bits of FNV-1 over the parameter as Go writes it."""
-    value = fnv64(marshal(parameter).encode())
+def _hash(text: str) -> str:
+    """Eight letters: 48 bits of FNV-1 over a parameter as Go writes it."""
+    value = fnv64(text.encode())
     return base64.urlsafe_b64encode(value.to_bytes(8, "big")[:6]).decode()
