@@ -85,7 +85,7 @@ conformance: $(READY) ## Kubernetes' own conformance tests against a cluster of 
 tab: $(READY) ## the rooms' tests, and every cell of every page, run by Python in WebAssembly
 	$(BIN)/pytest $(TRIES) -n auto --maxprocesses 2 --dist loadgroup $(IN_A_TAB)
 
-clients: $(READY) ## programs and tests that others have written, fetched at pinned versions, against our cluster: kr8s, lightkube, kubernetes_asyncio, client-node
+clients: $(READY) ## programs and tests that others have written, fetched at pinned versions, against our cluster: kr8s, kopf, helm, lightkube, kubernetes and kubernetes_asyncio, client-node
 	$(BIN)/pytest $(TRIES) -n0 tests/clients
 
 slides: $(READY) ## the teacher's slides again, from the built site (`make book` makes them too)

