@@ -63,8 +63,8 @@ live: $(READY) ## the labs against the kind cluster
 bench: $(READY) ## measure: results as JSON and a picture in benchmarks/results
 	$(BIN)/python -m benchmarks
 
-mutants: $(READY) ## break the code in places: which share do the tests notice? ROOMS="scheduler quoted" COUNT=20 SEED=1
-	$(BIN)/python -m mutants $(ROOMS) --count $(or $(COUNT),20) --seed $(or $(SEED),1)
+mutants: $(READY) ## break the code in places: which share do the tests notice? ROOMS="scheduler quoted" COUNT=20 SEED=1, NEAR=30 if a room is large
+	$(BIN)/python -m mutants $(ROOMS) --count $(or $(COUNT),20) --seed $(or $(SEED),1) $(if $(NEAR),--near $(NEAR))
 
 fuzz: $(READY) ## random requests to a real kube-apiserver (KUBE_BIN) and to ours, answers compared: N=1000 SEED=1 KEEP=1
 	$(BIN)/python -m tests.differential --n $(or $(N),1000) --seed $(or $(SEED),1) $(if $(KEEP),--keep) $(if $(FIELDS),--fields '$(FIELDS)')

@@ -18,6 +18,7 @@ tables and the checks of claims only.
     grafting      a broken function in a process that has loaded its module already
     nursery       a process that has loaded all libraries, and forks for each mutant
     trial         one mutant: broken, tested, mended
+    nearest       which test files to ask instead, where that takes too long to learn
     unrun         what no test runs: `--unrun` lists it
     report        the figures, and the survivors as a table
 """

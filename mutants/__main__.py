@@ -3,12 +3,15 @@
 from __future__ import annotations
 
 import time
+from collections.abc import Callable
 from pathlib import Path
 
 import click
 from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeRemainingColumn
 
-from mutants.coverage_map import CoverageMap, measure, test_files
+from mutants.candidates import Candidate
+from mutants.coverage_map import BESIDE, CoverageMap, measure, test_files
+from mutants.nearest import Nearest
 from mutants.quoted import quoted_lines
 from mutants.readers import Readers
 from mutants.report import Score, keep, with_reasons
@@ -68,23 +71,52 @@ def modules_and_tests(room: str) -> tuple[Lines, list[str]]:
     return dict.fromkeys((PACKAGE / room).rglob("*.py")), [f"tests/{room}"]
 
 
+def dotted(module: Path) -> str:
+    """By what name a module is imported."""
+    parts = module.relative_to(PACKAGE.parent).with_suffix("").parts
+    return ".".join(parts[:-1] if parts[-1] == "__init__" else parts)
+
+
 def measured(room: str, lines: Lines, tests: list[str]) -> CoverageMap:
     """Who runs what in a room."""
     click.echo(f"{room}: the tests unbroken, under coverage, as far as they are new …", err=True)
-    quoted = room == QUOTED
-    return measure(PACKAGE.parent, tests, KEPT / room, modules=lines if quoted else (), loaded=LOADED if quoted else "")
+    if room == QUOTED:
+        return measure(PACKAGE.parent, tests, KEPT / room, modules=lines, loaded=LOADED)
+    names = [dotted(module) for module in sorted(lines) if module.stem != "__main__"]
+    return measure(PACKAGE.parent, tests, KEPT / room, preloaded=names)
 
 
-def score(room: str, count: int, seed: int, minutes: float) -> Score:
+Trial = Callable[[Candidate, Workshop], Outcome]
+
+
+def by_coverage(room: str, lines: Lines, tests: list[str]) -> tuple[Trial, tuple[str, ...]]:
+    """Whoever runs the line is asked; and what others' modules that takes."""
+    coverage = measured(room, lines, tests)
+    tables = coverage.without(COMPARISON) if room == QUOTED else coverage
+
+    def ask(candidate: Candidate, workshop: Workshop) -> Outcome:
+        of_comparison = candidate.module.is_relative_to(PACKAGE / "compare")
+        return trial(candidate, workshop, coverage if of_comparison else tables)
+
+    return ask, coverage.imports
+
+
+def by_distance(room: str, near: float) -> tuple[Trial, tuple[str, ...]]:
+    """Whoever is nearest is asked, for so many seconds."""
+    readers = Readers(PACKAGE.parent, CHECKOUT / "tests")
+    tests = CHECKOUT / "tests" / room
+    nearest = Nearest(readers, tests, KEPT / room / "seconds.json")
+    imports = (*BESIDE, *nearest.of_others([PACKAGE / room, tests]))
+    return lambda candidate, workshop: nearest.trial(candidate, workshop, near), imports
+
+
+def score(room: str, count: int, seed: int, minutes: float, near: float = 0.0) -> Score:
     """Try mutants of one room until `count` of them are done or the time is over."""
     lines, tests = modules_and_tests(room)
-    quoted = room == QUOTED
-    loaded = LOADED if quoted else ""
     chosen = sample(lines, count, seed)
     outcomes: list[Outcome] = []
-    coverage = measured(room, lines, tests)
-    tables = coverage.without(COMPARISON) if quoted else coverage
-    with Workshop(CHECKOUT, coverage.imports, loaded) as workshop:
+    ask, imports = by_distance(room, near) if near else by_coverage(room, lines, tests)
+    with Workshop(CHECKOUT, imports, LOADED if room == QUOTED else "") as workshop:
         end = time.monotonic() + 60 * minutes
         columns = (TextColumn("{task.description}"), BarColumn(), MofNCompleteColumn(), TimeRemainingColumn())
         with Progress(*columns) as progress:
@@ -93,8 +125,7 @@ def score(room: str, count: int, seed: int, minutes: float) -> Score:
                 if time.monotonic() > end:
                     progress.console.print(f"{room}: time is over after {len(outcomes)} of {len(chosen)}")
                     break
-                of_comparison = candidate.module.is_relative_to(PACKAGE / "compare")
-                outcome = trial(candidate, workshop, coverage if of_comparison else tables)
+                outcome = ask(candidate, workshop)
                 if outcome.noticed:
                     progress.console.print(
                         f"{outcome.module}:{outcome.line} {outcome.by}", markup=False, soft_wrap=True
@@ -104,7 +135,7 @@ def score(room: str, count: int, seed: int, minutes: float) -> Score:
                     progress.console.print(survivor, markup=False, soft_wrap=True)  # brackets are code here
                 outcomes.append(outcome)
                 progress.advance(task)
-    return Score(room, seed, with_reasons(outcomes))
+    return Score(room, seed, with_reasons(outcomes), near)
 
 
 @click.command(help=__doc__)
@@ -114,13 +145,20 @@ def score(room: str, count: int, seed: int, minutes: float) -> Score:
 @click.option(
     "--minutes", default=15.0, show_default=True, help="how long at most per room, after the first run of its tests"
 )
+@click.option(
+    "--near",
+    default=0.0,
+    help="learn nothing beforehand: ask the test files that are nearest to what is broken, for so many seconds",
+)
 @click.option("--unrun", "only_unrun", is_flag=True, help="break nothing: list what no test runs")
-def main(names: tuple[str, ...], count: int, seed: int, minutes: float, only_unrun: bool) -> None:
+def main(names: tuple[str, ...], count: int, seed: int, minutes: float, near: float, only_unrun: bool) -> None:
     """Without a room: all of them, and the code that chapters quote."""
     known = [*rooms(), QUOTED]
     unknown = [name for name in names if name not in known]
     if unknown:
         raise click.UsageError(f"no room called {', '.join(unknown)}; there are {', '.join(known)}")
+    if near and QUOTED in (names or known):
+        raise click.UsageError("who runs quoted code has to be learnt: no table imports what it is about")
     if only_unrun:
         readers = Readers(PACKAGE.parent, CHECKOUT / "tests")
         for room in names or known:
@@ -130,7 +168,7 @@ def main(names: tuple[str, ...], count: int, seed: int, minutes: float, only_unr
         return
     scores = []
     for room in names or known:
-        result = score(room, count, seed, minutes)
+        result = score(room, count, seed, minutes, near)
         keep(result)
         scores.append(result)
     for result in scores:

@@ -91,8 +91,10 @@ def _note(folder: Path) -> None:
 def main(folder: str, *words: str) -> None:
     """Do what `python WORDS` does."""
     rest = list(words)
-    while rest and rest[0].startswith("-") and rest[0] not in ("-c", "-m", "-"):
+    while rest and rest[0].startswith("-") and rest[0][:2] not in ("-c", "-m", "-"):
         del rest[: 2 if rest[0] in WITH_VALUE else 1]
+    if rest and rest[0][:2] in ("-c", "-m"):
+        rest[:1] = [part for part in (rest[0][:2], rest[0][2:]) if part]  # `-mpytest` says the same in one word
     kind = rest.pop(0) if rest and rest[0] in ("-c", "-m", "-") else ""
     sys.executable = str(Path(folder, "python"))
     sys.path[0] = "" if kind else str(Path(rest[0]).parent)

@@ -20,6 +20,8 @@ AT_IMPORT = ""
 """coverage's context for what runs before the first test: module level code."""
 HOURS = 10_000.0
 """Nobody is hurried while nothing is broken."""
+BESIDE = ("pytest", "coverage", "hypothesis")
+"""What each process needs that runs tests, and need not load again for each file."""
 SOMEWHERE = 0
 """In place of a line's number: the module has changed since it was measured."""
 
@@ -81,12 +83,15 @@ def measure(
     *,
     modules: Iterable[Path] = (),
     loaded: str = "",
+    preloaded: Iterable[str] = (),
 ) -> CoverageMap:
-    """Run the tests in a process of their own; `folder` keeps what was learnt, and only changed test files run again.
+    """Run each test file in a process of its own; `folder` keeps what was learnt of it at once, and only changed files run
+    again. So whoever ends this early has the rest to do, and not all of it.
 
-    `modules`: only of these is anything learnt, which takes less time. `loaded`: each file in another process, which is a
-    fork of one that has loaded this module, so that what two files would have remembered together is run by both. Where a
-    module has changed since, the numbers of its lines are not believed.
+    `modules`: only of these is anything learnt, which takes less time. `loaded`: what two tests would have remembered
+    together, each has run for itself, and the processes are forks of one that has loaded this module. `preloaded`: they are
+    forks of one that has loaded these, which says nothing of the tests. Where a module has changed since, the numbers of its
+    lines are not believed.
 
     Raises:
         ChildProcessError: a test fails without any mutant; nothing could be learnt from it.
@@ -98,17 +103,17 @@ def measure(
     now = {str(file): _digest(file) for name in tests for file in test_files(cwd / name)}
     known = {name: part for name, part in document.items() if part["digest"] == now.get(name)}
     new = sorted(now.keys() - known.keys())
-    groups = [[name] for name in new] if loaded else [new] if new else []
     only = [str(module) for module in modules] or [f"{source}/*"]
     environment = os.environ | {"PYTHONPATH": f"{source}{os.pathsep}{CHECKOUT}"}
     failing = []
-    with Nursery([loaded] if loaded else [], cwd, environment) as nursery:
-        for group in groups:
-            document = _run(nursery, Measured(only, str(folder / "new.json")), group)
+    imports = [*BESIDE, *([loaded] if loaded else preloaded)] if new else []
+    with Nursery(imports, cwd, environment) as nursery:
+        for name in new:
+            document = _run(nursery, Measured(only, str(folder / "new.json")), [name])
             if document is None:
-                failing += group
+                failing.append(name)
                 continue
-            known |= _by_file(document, cwd, {name: now[name] for name in group})
+            known |= _by_file(document, cwd, {name: now[name]})
             (half := kept.with_suffix(".half")).write_text(json.dumps(known))
             half.replace(kept)  # whole, whenever somebody ends this
     if failing:

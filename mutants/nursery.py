@@ -46,6 +46,8 @@ class Nursery:
             stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True,
         )  # fmt: skip
         self._send(list(imports))
+        self.computed = 0.0
+        """Seconds of the processor that the last question took."""
 
     def _send(self, document: Any) -> None:
         assert self.process.stdin is not None
@@ -77,7 +79,8 @@ class Nursery:
             "measured": measured and asdict(measured),
         }
         self._send(question)
-        code = int(self.process.stdout.readline())
+        answer = self.process.stdout.readline().split()
+        code, self.computed = int(answer[0]), float(answer[1])
         if code == NOT_LOADED:
             raise LookupError(f"{graft} changes nothing that is loaded")
         return code
@@ -176,13 +179,20 @@ def _work(pid: int) -> str:
     return str(time.monotonic()) if fields[0] == "R" else " ".join(fields[11:15])
 
 
+def _computed() -> float:
+    """Of the children that have ended."""
+    return sum(os.times()[2:4])
+
+
 def _main() -> None:
     answers = os.fdopen(os.dup(1), "w", buffering=1)  # whatever is printed while loading is no answer
     os.dup2(2, 1)
     _load(json.loads(sys.stdin.readline()))
     gc.freeze()
     while line := sys.stdin.readline():
-        print(_answer(**json.loads(line)), file=answers)
+        before = _computed()
+        code = _answer(**json.loads(line))
+        print(code, _computed() - before, file=answers)
 
 
 if __name__ == "__main__":

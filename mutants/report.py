@@ -18,11 +18,13 @@ EQUIVALENT = HERE / "equivalent.yaml"
 
 @dataclass(frozen=True)
 class Score:
-    """What was tried in a room. Equivalent mutants are not counted: nothing could notice them."""
+    """What was tried in a room. Equivalent mutants are not counted: nothing could notice them. `near`: only the nearest test
+    files were asked, for so many seconds each time; 0: all that run the line."""
 
     room: str
     seed: int
     outcomes: tuple[Outcome, ...]
+    near: float = 0.0
 
     @property
     def counted(self) -> list[Outcome]:
@@ -69,5 +71,6 @@ def keep(score: Score, file: Path = RESULTS) -> None:
         "equivalent": len(score.outcomes) - len(score.counted),
         "noticed": len(score.counted) - len(score.survivors),
         "survivors": [outcome.to_dict() for outcome in score.survivors],
+        **({"near": score.near} if score.near else {}),
     }
     file.write_text(json.dumps(dict(sorted(document.items())), indent=1, ensure_ascii=False) + "\n")

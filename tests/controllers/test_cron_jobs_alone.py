@@ -47,6 +47,9 @@ DUE = f"web-{MIDNIGHT // 60}"
 """The Job of midnight's run."""
 
 
+FORBIDDEN = "Not starting job because prior execution is running and concurrency policy is Forbid"
+
+
 def names(stage: Alone) -> list[str]:
     return sorted(each["metadata"]["name"] for each in stage.items("jobs.batch"))
 
@@ -73,6 +76,47 @@ def test_the_next_run_comes_by_the_clock_alone() -> None:
             await asyncio.sleep(3600)
             assert names(stage)[1:] == [f"web-{MIDNIGHT // 60 + 90}"]
             assert [each["name"] for each in status(stage)["active"]] == names(stage)
+
+    run_virtual(main())
+
+
+def test_who_is_too_late_to_start_now_has_the_next_run_by_the_clock_alone() -> None:
+    async def main() -> None:
+        ran = {"lastScheduleTime": format_time(MIDNIGHT - 5400)}
+        async with alone(
+            CronJobController, cron_job("30 * * * *", age=9000, status=ran, startingDeadlineSeconds=60)
+        ) as stage:
+            await asyncio.sleep(1799)
+            assert (names(stage), stage.api.log) == ([], [])
+            await asyncio.sleep(2)
+            assert names(stage) == [f"web-{MIDNIGHT // 60 + 30}"]
+
+    run_virtual(main())
+
+
+def test_who_was_forbidden_to_start_is_asked_again_when_the_next_run_is_due() -> None:
+    """Nothing happens to the CronJob or to a Job meanwhile: without a timer, nobody would look."""
+
+    async def main() -> None:
+        noted = {"lastScheduleTime": format_time(MIDNIGHT - 3600), "active": [reference("old")]}
+        forbidden = cron_job(age=9000, status=noted, concurrencyPolicy="Forbid")
+        async with alone(CronJobController, forbidden, job("old", age=3600)) as stage:
+            assert stage.told() == [("Normal", "JobAlreadyActive", FORBIDDEN)]
+            assert [event["count"] for event in stage.items("events")] == [1]
+            await asyncio.sleep(3602)
+            assert [event["count"] for event in stage.items("events")] == [2]
+            assert names(stage) == ["old"]
+
+    run_virtual(main())
+
+
+def test_a_run_that_is_noted_as_active_is_not_started_again_and_the_next_one_comes() -> None:
+    async def main() -> None:
+        noted = {"active": [reference(DUE)], "lastScheduleTime": format_time(MIDNIGHT - 3600)}
+        async with alone(CronJobController, cron_job(age=9000, status=noted), job(DUE, age=0)) as stage:
+            assert names(stage) == [DUE]
+            await asyncio.sleep(3602)
+            assert names(stage) == [DUE, f"web-{MIDNIGHT // 60 + 60}"]
 
     run_virtual(main())
 

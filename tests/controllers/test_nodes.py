@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+import asyncio
 from typing import Any
 
 import pytest
+from tests.controllers.alone import alone
 from tests.fake_api import FakeAPI
 
-from lifecycle.api.clock import Clock
+from lifecycle.api.clock import Clock, run_virtual
 from lifecycle.api.names import NameSource
 from lifecycle.api.resources import resource
 from lifecycle.api.wire import Object
@@ -17,7 +19,7 @@ from lifecycle.controllers.manager import CONTROLLERS, is_enabled
 from lifecycle.controllers.node_lifecycle.labels import labels_to_update
 from lifecycle.controllers.node_lifecycle.taints import desired_taints
 from lifecycle.controllers.nodeipam import CIDRSet
-from lifecycle.controllers.ttl import TTLController
+from lifecycle.controllers.ttl import OBJECT_TTL_ANNOTATION, TTLController
 
 
 def test_ranges_are_given_out_in_order_and_used_again_last() -> None:
@@ -85,6 +87,31 @@ def test_the_ttl_grows_with_the_cluster_and_does_not_flap() -> None:
     assert [after(count) for count in (101, 500, 501, 450, 449)] == [15, 15, 30, 30, 15]
     assert [after(count) for count in (501, 1000, 1001, 900, 899)] == [30, 30, 60, 60, 30]
     assert [after(count) for count in (1001, 2000, 2001, 1800, 1799)] == [60, 60, 300, 300, 60]
+    assert [after(count) for count in (2001, 5000, 5001)] == [300] * 3, "there is no longer step"
+
+
+def test_each_node_is_told_how_long_to_trust_and_only_if_it_is_not_what_it_was_told() -> None:
+    async def main() -> None:
+        told = {"annotations": {OBJECT_TTL_ANNOTATION: "0"}}
+        nodes = [("nodes", {"metadata": {"name": f"n{number:02}"}}) for number in range(99)]
+        old = ("nodes", {"metadata": {"name": "told", **told}})
+        async with alone(TTLController, *nodes, old) as stage:
+            assert len(stage.writes("PATCH")) == 99, "who knows it already is not told again"
+            assert {node["metadata"]["annotations"][OBJECT_TTL_ANNOTATION] for node in stage.items("nodes")} == {"0"}
+            new: Object = {"kind": "Node", "apiVersion": "v1", "metadata": {"name": "one-more"}}
+            await stage.client.create(resource("nodes"), new)
+            await asyncio.sleep(1)
+            waits = {n["metadata"]["name"]: n["metadata"]["annotations"] for n in stage.items("nodes")}
+            changed = [name for name, notes in waits.items() if notes != {OBJECT_TTL_ANNOTATION: "0"}]
+            assert changed == ["one-more"], "the others are told when something else happens to them"
+            assert waits["one-more"] == {OBJECT_TTL_ANNOTATION: "15"}
+            await stage.client.patch(resource("nodes"), "told", "", {"spec": {"unschedulable": True}})
+            await stage.client.delete(resource("nodes"), "n00", "")
+            await asyncio.sleep(1)
+            (found,) = [n for n in stage.items("nodes") if n["metadata"]["name"] == "told"]
+            assert found["metadata"]["annotations"] == {OBJECT_TTL_ANNOTATION: "15"}
+
+    run_virtual(main())
 
 
 def test_controllers_can_be_chosen() -> None:

@@ -12,6 +12,7 @@ from tests.controllers.pods_and_slices import pod, service
 from lifecycle.api.clock import run_virtual
 from lifecycle.api.resources import resource
 from lifecycle.api.wire import Object
+from lifecycle.controllers.endpoints.endpoints_controller import EndpointsController
 from lifecycle.controllers.endpointslice.endpointslice_controller import EndpointSliceController
 from lifecycle.controllers.endpointslice.pod_endpoints import (
     address_types_for_service,
@@ -124,6 +125,32 @@ def test_pods_come_and_go_and_the_slices_with_them() -> None:
             assert endpoints(stage) == {"IPv4": ["10.1.0.3"]}
             assert len(stage.items("endpointslices.discovery.k8s.io")) == 1
             assert stage.told() == []
+
+    run_virtual(main())
+
+
+@pytest.mark.parametrize(
+    ("make", "kind"), [(EndpointSliceController, "endpointslices.discovery.k8s.io"), (EndpointsController, "endpoints")]
+)
+@pytest.mark.parametrize(("size", "at_once"), [(200, True), (201, False), (999, False)])
+def test_a_large_service_is_not_counted_again_for_every_pod(make: Any, kind: str, size: int, at_once: bool) -> None:
+    def addresses(stage: Alone) -> int:
+        return sum(
+            len(part.get("addresses") or part.get("endpoints") or ())
+            for each in stage.items(kind)
+            for part in (each.get("subsets") or [each])
+        )
+
+    async def main() -> None:
+        pods = [labelled(number) for number in range(size)]
+        async with alone(make, NODE, ("services", WEB), *pods) as stage:
+            await asyncio.sleep(5)
+            assert addresses(stage) == size
+            await stage.client.create(PODS, labelled(size)[1], "ns")
+            await asyncio.sleep(0.9 * size * 200e-6 - 1e-3)
+            assert addresses(stage) == size + at_once
+            await asyncio.sleep(0.1 * size * 200e-6 + 2e-3)
+            assert addresses(stage) == size + 1
 
     run_virtual(main())
 

@@ -79,6 +79,8 @@ def test_what_a_child_runs_is_known_even_if_it_forks_and_becomes_another_program
     [
         (["-X", "utf8", "-c", "import sys; print(sys.argv)", "a"], "['-c', 'a']"),
         (["-m", "platform", "terse"], ""),
+        (["-I", "-mplatform", "terse"], ""),
+        (["-cimport sys; print(sys.argv)", "-v"], "['-c', '-v']"),
         (["FILE", "b"], "['FILE', 'b']"),
         (["-", "c"], "['-', 'c']"),
     ],

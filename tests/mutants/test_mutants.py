@@ -197,6 +197,28 @@ def test_what_was_measured_is_kept_until_a_test_or_a_module_changes(checkout, tm
     assert len(after.of_line(module, 12)) == 4  # the old ones may run the line as well: they are asked, too
 
 
+def test_what_was_learnt_of_one_file_is_kept_though_another_fails(checkout, tmp_path):
+    module, failing = checkout / "src/lifecycle/toy.py", checkout / "tests/test_a.py"
+    failing.write_text("def test_never(): assert False")
+    with pytest.raises(ChildProcessError, match=r"test_a\.py must pass"):
+        measure(checkout / "src", ["tests"], tmp_path / "kept", cwd=checkout)
+    kept = json.loads((tmp_path / "kept/map.json").read_text())
+    assert [Path(name).name for name in kept] == ["test_toy.py"]
+    failing.write_text("def test_ever(): assert True")
+    begun = (tmp_path / "kept/map.json").read_text()
+    assert measure(checkout / "src", ["tests"], tmp_path / "kept", cwd=checkout).of_line(module, 12)
+    assert json.loads(begun).items() <= json.loads((tmp_path / "kept/map.json").read_text()).items()
+
+
+@pytest.mark.parametrize("preloaded", [[], ["lifecycle.toy", "lifecycle.no_such"]])
+def test_who_has_loaded_the_room_before_learns_the_same_of_its_tests(checkout, tmp_path, preloaded):
+    module = checkout / "src/lifecycle/toy.py"
+    coverage = measure(checkout / "src", ["tests"], tmp_path / "kept", cwd=checkout, preloaded=preloaded)
+    assert not coverage.apart
+    assert coverage.of_line(module, 12) == ["tests/test_toy.py::test_one_more"]
+    assert set(coverage.of_module(module)) == {f"tests/test_toy.py::test_{name}" for name in ("one_more", "unknown")}
+
+
 def test_a_mutant_that_cannot_be_imported_is_noticed(checkout):
     with (
         Workshop(checkout) as workshop,

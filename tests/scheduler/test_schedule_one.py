@@ -11,7 +11,10 @@ import pytest
 
 from lifecycle.api.clock import Clock, run_virtual
 from lifecycle.api.resources import resource
+from lifecycle.api.status import failure
+from lifecycle.api.tracing import Span, listening
 from lifecycle.api.wire import Object
+from lifecycle.client.rest import Client
 from lifecycle.client.shared_informer import SharedInformerFactory
 from lifecycle.scheduler.backend.queue.scheduling_queue import SchedulingQueue
 from lifecycle.scheduler.config import (
@@ -20,6 +23,7 @@ from lifecycle.scheduler.config import (
     Profile,
     SchedulerConfiguration,
 )
+from lifecycle.scheduler.failure_handler import FailureHandler
 from lifecycle.scheduler.framework.cycle_state import CycleState
 from lifecycle.scheduler.framework.interface import (
     BindPlugin,
@@ -47,6 +51,7 @@ from lifecycle.scheduler.framework.status import SKIP, Code, Status, unschedulab
 from lifecycle.scheduler.framework.types import ClusterEvent, QueuedPodInfo, QueueingHintFn
 from lifecycle.scheduler.profile import new_framework
 from lifecycle.scheduler.scheduler import Scheduler
+from tests.fake_api import FakeAPI
 from tests.kubelet.small_cluster import SmallCluster, small_cluster
 from tests.scheduler.cluster_model import make_pod
 from tests.scheduler.test_scheduler import pod
@@ -207,6 +212,69 @@ def test_a_pod_that_fits_nowhere_goes_to_post_filter_and_is_told_by_everybody() 
             )
 
     run_virtual(main())
+
+
+def test_who_listens_hears_of_both_cycles_which_pod_they_are_about() -> None:
+    async def main() -> None:
+        async with scheduling() as (cluster, _):
+            spans: list[Span] = []
+            with listening(spans.append):
+                created = await cluster.create_pod(pod("p", schedulerName="mine"))
+                await asyncio.sleep(1)
+            mine = {"key": "default/p", "uid": created["metadata"]["uid"]}
+            heard = {s.name: s for s in spans if s.component == "scheduler" and s.name in ("schedule_one", "bind")}
+            assert {name: s.attributes for name, s in heard.items()} == {"schedule_one": mine, "bind": mine}
+            assert heard["schedule_one"].end <= heard["bind"].start
+            assert heard["bind"].parent != heard["schedule_one"].id, "the decision does not wait for the binding"
+
+    run_virtual(main())
+
+
+class NotYet(FilterPlugin, EnqueueExtensions):
+    """Refuses until it is told otherwise, and no event would help."""
+
+    name = "NotYet"
+
+    def __init__(self) -> None:
+        self.refuses = True
+
+    def events_to_register(self) -> Mapping[ClusterEvent, QueueingHintFn]:
+        return {ClusterEvent("ResourceClaim", "Add"): lambda info, old, new: False}
+
+    def filter(self, state: CycleState, info: PodInfo, node: NodeInfo) -> Status | None:
+        return unschedulable(self.name, "not yet") if self.refuses else None
+
+
+def test_a_plugin_can_bring_a_pod_back_that_no_event_would() -> None:
+    async def main() -> None:
+        plugin = NotYet()
+        async with scheduling(plugin) as (cluster, mine):
+            await cluster.create_pod(pod("p", schedulerName="mine"))
+            await asyncio.sleep(1)
+            assert mine.queue.pending_pods()["unschedulable"] == ["default/p"]
+            plugin.refuses = False
+            await asyncio.sleep(60)
+            assert mine.queue.pending_pods()["unschedulable"] == ["default/p"]
+            mine.profiles["mine"].pod_activator.activate("default/p")
+            await asyncio.sleep(1)
+            assert (await cluster.pod("p"))["spec"]["nodeName"]
+
+    run_virtual(main())
+
+
+@pytest.mark.parametrize(("code", "logged"), [(404, []), (403, ["updating the status of p failed: no more"])])
+def test_a_status_that_cannot_be_written_is_logged_unless_the_pod_is_gone(
+    code: int, logged: list[str], caplog: pytest.LogCaptureFixture
+) -> None:
+    async def main() -> None:
+        error = failure(code, "Whatever", "no more", {})
+        client = Client(FakeAPI(refuse=lambda request: error if request.path.endswith("/p/status") else None), "x/1")
+        nobody: Any = None  # nobody else is asked
+        handler = FailureHandler(client, nobody, nobody, nobody, nobody, nobody)
+        await handler.patch_status(make_pod("p"), {"status": {"nominatedNodeName": "n"}})
+
+    run_virtual(main())
+    assert [record.getMessage() for record in caplog.records] == logged
 
 
 class Gate(PermitPlugin, ReservePlugin, EnqueueExtensions):

@@ -54,6 +54,25 @@ def test_a_guaranteed_pod_sits_directly_in_kubepods_the_others_in_a_group_of_the
     assert pod_cgroup_name((), pod({}), cgroups_per_qos=False) == ()
 
 
+UIDS = st.from_regex(r"[0-9a-f]{1,6}(-[0-9a-f]{1,4}){0,2}", fullmatch=True)
+WORDS = st.lists(st.sampled_from(["kubelet", "kubepods", "burstable", "a", "podx"]), max_size=3).map(tuple)
+
+
+@given(WORDS, st.sampled_from([LIMITED, ASKING, {}]), UIDS, WORDS.filter(bool))
+def test_a_group_tells_whose_it_is_wherever_the_root_is(
+    root: tuple[str, ...], resources: dict[str, Any], uid: str, below: tuple[str, ...]
+) -> None:
+    name = pod_cgroup_name(root, pod(resources, uid=uid))
+    assert is_pod_cgroup(root, name) == uid
+    assert is_pod_cgroup(root, (*name[:-1], name[-1].replace("-", "_"))) == uid
+    assert is_pod_cgroup(root, name[:-1]) == "", "the group of its class"
+    assert is_pod_cgroup(root, (*name[:-1], "system")) == ""
+    assert is_pod_cgroup(root, (*name[:-1], "guaranteed", name[-1])) == ""
+    assert is_pod_cgroup((*root, "elsewhere"), name) == ""
+    if resources != LIMITED:
+        assert is_pod_cgroup(root, (*name, *below)) == "", "a container's"
+
+
 def test_a_slice_carries_its_parents_in_its_name_and_dashes_become_underscores() -> None:
     name = pod_cgroup_name(("kubelet",), pod(ASKING))
     underscored = UID.replace("-", "_")
@@ -89,6 +108,25 @@ def test_requests_become_shares_limits_become_quota_and_memory() -> None:
     half = pod(LIMITED, {"requests": {"cpu": "1"}})  # one container without a limit: the pod has none
     assert resource_config_for_pod(half) == ResourceConfig(1126)
     assert resource_config_for_pod(pod(LIMITED), enforce_cpu_limits=False, pod_pids_limit=100).cpu_quota == -1
+
+
+@pytest.mark.parametrize("name", ["cpu", "memory"])
+def test_a_pod_is_limited_in_what_all_its_containers_are_or_what_is_said_of_it_as_a_whole(name: str) -> None:
+    def limited(*values: str, **spec: Any) -> bool:
+        found = resource_config_for_pod(pod(*({"limits": {name: value} if value else {}} for value in values), **spec))
+        other = {"cpu": found.memory, "memory": found.cpu_quota}[name]
+        assert other is None, "of the other nothing was said"
+        return {"cpu": found.cpu_quota, "memory": found.memory}[name] is not None
+
+    assert limited("1", "2")
+    assert not limited("1", "")
+    assert not limited("1", "0")
+    assert not limited("", "1")
+    init = {"name": "i", "image": "x", "resources": {"limits": {name: "1"}}}
+    assert limited("1", initContainers=[init])
+    assert not limited("1", initContainers=[{**init, "resources": {}}])
+    assert limited("", resources={"limits": {name: "4"}})
+    assert not limited("", "1", resources={"requests": {name: "1"}})
 
 
 def test_init_containers_count_only_where_they_need_more_and_sidecars_always() -> None:
@@ -164,6 +202,37 @@ def test_a_tree_of_ordinary_directories(tmp_path: Path, version: int, driver: st
     groups.destroy(guaranteed)
     with pytest.raises(CgroupError, match="failed to read"):
         tree.read(name, "cpu.shares")
+
+
+RAISED, LOWERED = {"cpu": "200m", "memory": "96Mi"}, {"cpu": "50m", "memory": "32Mi"}
+
+
+@pytest.mark.parametrize("version", [1, 2])
+@pytest.mark.parametrize(
+    ("limits", "after"),
+    [
+        (RAISED, (20000, 96 << 20)),
+        (LOWERED, (10000, 64 << 20)),
+        ({**LOWERED, "cpu": "200m"}, (20000, 64 << 20)),
+        ({**LOWERED, "memory": "96Mi"}, (10000, 96 << 20)),
+        ({"cpu": "100m", "memory": "64Mi"}, (10000, 64 << 20)),
+    ],
+)
+def test_before_a_container_is_given_more_its_pod_grows_and_never_shrinks(
+    tmp_path: Path, version: int, limits: dict[str, str], after: tuple[int, int]
+) -> None:
+    for controller in ("cpu", "memory", "pids") if version == 1 else ():
+        (tmp_path / controller).mkdir()
+    tree = CgroupManager(tmp_path, version=version, driver="cgroupfs")
+    groups = PodContainerManager(tree, ())
+    before, then = pod(LIMITED), pod({"limits": limits, "requests": limits})
+    groups.grow(then)
+    assert not groups.exists(then), "nothing grows that is not there"
+    groups.ensure_exists(before)
+    groups.grow(then)
+    found = groups.pod_cgroup_config(before)
+    assert found is not None
+    assert (found.cpu_quota, found.memory) == after
 
 
 def test_the_kernels_own_tree_takes_it_and_gives_it_back() -> None:

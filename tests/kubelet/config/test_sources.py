@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 from pathlib import Path
+from typing import Any
 
 import pytest
 from hypothesis import given
@@ -137,3 +138,44 @@ def test_a_static_pod_runs_and_its_mirror_is_drawn_again(tmp_path: Path) -> None
             assert await cluster.runtimes["lifecycle-worker"].list_pod_sandbox() == []
 
     run_virtual(main())
+
+
+@pytest.mark.parametrize(
+    ("old", "new", "operation"),
+    [
+        ({}, {}, None),
+        ({}, {"status": {"phase": "Running"}}, PodOperation.RECONCILE),
+        ({"status": None}, {"status": {}}, None),
+        ({}, {"spec": {"nodeName": "n"}}, PodOperation.UPDATE),
+        ({"generation": 1}, {"generation": 2, "spec": {"nodeName": "n"}}, PodOperation.UPDATE),
+        (
+            {"generation": 1},
+            {"generation": 1, "spec": {"nodeName": "n"}},
+            None,
+        ),  # the API server says that it is the same
+        ({"generation": 1}, {"spec": {"nodeName": "n"}}, PodOperation.UPDATE),
+        ({"generation": 1}, {"generation": 2}, None),
+        ({}, {"labels": {"a": "b"}}, PodOperation.UPDATE),
+        ({"labels": None}, {"labels": {}}, None),
+        ({}, {"annotations": {"a": "b"}}, PodOperation.UPDATE),
+        ({"annotations": {"a": "b"}}, {"annotations": {"a": "c"}}, PodOperation.UPDATE),
+        ({"annotations": {"a": "b"}}, {}, PodOperation.UPDATE),
+        ({}, {"annotations": {"kubernetes.io/config.source": "api"}}, None),  # the kubelet's own note
+        ({}, {"deletionTimestamp": "now"}, PodOperation.DELETE),
+        (
+            {"deletionTimestamp": "now"},
+            {"deletionTimestamp": "now", "deletionGracePeriodSeconds": 1},
+            PodOperation.DELETE,
+        ),
+        ({"deletionTimestamp": "now"}, {"deletionTimestamp": "now"}, None),
+        ({}, {"resourceVersion": "7", "managedFields": []}, None),
+    ],
+)
+def test_a_change_is_one_of_what_is_wanted_or_only_of_what_is_reported(old: Any, new: Any, operation: Any) -> None:
+    def described(said: dict[str, Any]) -> Object:
+        rest = {key: said[key] for key in ("spec", "status") if key in said}
+        meta = {key: value for key, value in said.items() if key not in rest}
+        return {"metadata": {"name": "p", **meta}, "spec": {}, **rest}
+
+    assert operation_for(None, described(new)) is PodOperation.ADD
+    assert operation_for(described(old), described(new)) is operation

@@ -81,6 +81,14 @@ def test_what_is_released_is_free(tmp_path: Path) -> None:
     assert not ours.pod_allocated("b")
 
 
+def test_a_pod_whose_directory_has_gone_before_is_released_all_the_same(tmp_path: Path) -> None:
+    ours = manager(tmp_path)
+    ours.get_or_create_user_namespace_mappings(pod("a"))
+    (tmp_path / "pods/a/userns").unlink()
+    ours.release("a")
+    assert not ours.pod_allocated("a")
+
+
 def test_what_contradicts_itself_on_the_disk_stops_the_kubelet(tmp_path: Path) -> None:
     manager(tmp_path).get_or_create_user_namespace_mappings(pod("a"))
     (tmp_path / "pods/b").mkdir()

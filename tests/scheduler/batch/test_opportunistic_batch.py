@@ -23,7 +23,8 @@ from lifecycle.scheduler.framework.status import Status
 from lifecycle.scheduler.framework.types import FitError
 from tests.scheduler.cluster_model import Model, make_node, make_pod
 
-ZONES = ("", "a", "b", "c")
+ZONES = (None, "", "a", "x")
+"""None: the node has no such label, which for spreading is as good as an empty one."""
 TAINT = {"key": "dedicated", "value": "x", "effect": "NoSchedule"}
 SOFT_TAINT = {"key": "slow", "effect": "PreferNoSchedule"}
 
@@ -33,7 +34,7 @@ def clusters(draw: st.DrawFn) -> list[Object]:
     nodes = []
     for i in range(draw(st.integers(1, 12))):
         zone = draw(st.sampled_from(ZONES))
-        labels = {"topology.kubernetes.io/zone": zone} if zone else {}
+        labels = {} if zone is None else {"topology.kubernetes.io/zone": zone}
         if draw(st.booleans()):
             labels["disk"] = "ssd"
         taints = draw(st.sampled_from([(), (), (TAINT,), (SOFT_TAINT,)]))

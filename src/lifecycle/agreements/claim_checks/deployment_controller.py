@@ -61,6 +61,7 @@ class Life:
     after_loss: int = 0
     asked: list[Asked] = field(default_factory=list)
     idle: int = 0
+    overdue: list[str] = field(default_factory=list)
     kept: int = 0
 
 
@@ -107,13 +108,26 @@ def life() -> Life:
         seen.after_loss = sum(1 for s in await sets() if s["spec"]["replicas"] == 5)
         await client.create(
             DEPLOYMENTS,
-            a_deployment("stuck", "registry.invalid/x:1", revisionHistoryLimit=0),
+            a_deployment(
+                "stuck",
+                "registry.invalid/x:1",
+                revisionHistoryLimit=0,
+                progressDeadlineSeconds=200,
+            ),
             "default",
         )
         await asyncio.sleep(60)
         before = len(cluster.requests(CONTROLLER))
         await asyncio.sleep(100)
         seen.idle = len(cluster.requests(CONTROLLER)) - before
+        for seconds in (35, 15):  # just before it is over, and just after
+            await asyncio.sleep(seconds)
+            stuck = await client.get(DEPLOYMENTS, "stuck", "default")
+            seen.overdue += [
+                c["reason"]
+                for c in (stuck.get("status") or {}).get("conditions") or ()
+                if c["type"] == "Progressing"
+            ]
         change = {"spec": {"template": a_deployment("stuck")["spec"]["template"]}}
         await client.patch(DEPLOYMENTS, "stuck", "default", change)
         await asyncio.sleep(60)
@@ -372,8 +386,13 @@ def deadline(recording: Recording) -> bool:
 
 @rebuilt("deployment-controller-deployment-updated-for-progress-deadline")
 def deadline_here() -> bool:
-    """Likewise."""
-    return _progressing(life().created)
+    """Likewise; and when the deadline of one that is stuck is over, it says so, though
+    nothing else has happened to it.
+    """
+    return _progressing(life().created) and life().overdue == [
+        "ReplicaSetUpdated",
+        "ProgressDeadlineExceeded",
+    ]
 
 
 @check("deployment-controller-updates-status")

@@ -140,32 +140,49 @@ def burst() -> Partly:
     return Partly(asked_for(1200) == 500, asked_for(7) == 7)
 
 
-@rebuilt("replicaset-controller-slow-start-batches")
-def batches() -> bool:
-    """Ten: one, two, four, and the rest."""
+def _batches(count: int, fails: int = 0) -> tuple[list[int], int, Exception | None]:
+    """How many creates go out together, each time, and what comes of it; the create of
+    this number fails.
+    """
     sizes: list[int] = []
 
-    async def main() -> None:
-        together = 0
+    async def main() -> tuple[int, Exception | None]:
+        together = number = 0
 
         async def create() -> None:
-            nonlocal together
+            nonlocal together, number
             together += 1
+            number += 1
+            mine = number
             await asyncio.sleep(1)
             if together:
                 sizes.append(together)
                 together = 0
+            if mine == fails:
+                raise failure(403, "Forbidden", "exceeded quota")
 
-        await slow_start_batch(10, SLOW_START_INITIAL_BATCH_SIZE, create)
+        return await slow_start_batch(count, SLOW_START_INITIAL_BATCH_SIZE, create)
 
-    on_virtual_time(main())
-    return sizes == [1, 2, 4, 3]
+    return sizes, *on_virtual_time(main())
+
+
+@rebuilt("replicaset-controller-slow-start-batches")
+def batches() -> bool:
+    """Ten: one, two, four, and the rest; none: nothing. All have succeeded."""
+    return _batches(10) == ([1, 2, 4, 3], 10, None) and _batches(0) == ([], 0, None)
 
 
 @rebuilt("replicaset-controller-slow-start-limits-failing-creates")
 def failing() -> bool:
-    """Fifty are wanted and none is allowed: one request."""
-    return asked_for(50, fails=True) == 1
+    """Fifty are wanted and none is allowed: one request. If the fifth is refused, its
+    batch is the last, and the six others of the seven have succeeded.
+    """
+    sizes, successes, error = _batches(50, fails=5)
+    return (
+        asked_for(50, fails=True) == 1
+        and (sizes, successes) == ([1, 2, 4], 6)
+        and error is not None
+    )
 
 
 @check("replicaset-controller-status-and-observed-generation")

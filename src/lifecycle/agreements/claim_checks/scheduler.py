@@ -405,14 +405,21 @@ def asks_for_metrics() -> bool:
 
 @rebuilt("scheduler-favours-least-requested-nodes")
 def favours() -> bool:
-    """Of two equal nodes the one with less on it, and not only for the sake of
-    balance.
+    """Of equal nodes the one with the least on it, and not only for the sake of
+    balance: the more there is, the lower the score. A crowd that asked for nothing
+    counts for something, and may be more than all; less than nothing no score is.
     """
-    decided = decide(
-        [node("a"), node("b")], [pod("r", "2", nodeName="a")], pod("p", "1")
-    )
+    there = [pod(f"r{cpu}", cpu, nodeName=cpu) for cpu in "123"]
+    crowd = [pod(f"r{number}", nodeName="crowded") for number in range(10, 60)]
+    nodes = [node(name) for name in ("crowded", "3", "2", "1", "idle")]
+    decided = decide(nodes, [*there, *crowd], pod("p", "1"))
     room = decided.scores["NodeResourcesFit"]
-    return decided.suggested_host == "b" and room["b"] > room["a"]
+    order = [room[name] for name in ("crowded", "3", "2", "1", "idle")]
+    return (
+        decided.suggested_host == "idle"
+        and order == sorted(set(order))
+        and order[0] == 0
+    )
 
 
 @check("scheduler-highest-rank-wins")

@@ -57,9 +57,10 @@ class Struct:
 
 @dataclass(slots=True, frozen=True)
 class Table:
-    """An object with any keys."""
+    """An object with any keys; `item` is what each of them has, None: anything."""
 
     go_type: str
+    item: Shape | None = None
 
 
 Shape = Scalar | Slice | Struct | Table
@@ -82,7 +83,7 @@ PLUGIN_CONF: Mapping[str, Shape] = {
     "cniVersion": STRING,
     "name": STRING,
     "type": STRING,
-    "capabilities": Table("map[string]bool"),
+    "capabilities": Table("map[string]bool", BOOL),
     "ipam": Struct({"type": STRING}, "types.IPAM"),
     "dns": DNS,
     "prevResult": Table("map[string]interface {}"),
@@ -118,7 +119,8 @@ def misfit(
         case Slice() if kind == "array":
             return _first(misfit(item, shape.item, place, struct) for item in value)
         case Table() if kind == "object":
-            return ""
+            each = Slice(shape.item, "") if shape.item is not None else None
+            return misfit([*value.values()], each, place, struct) if each else ""
         case Scalar() if kind == shape.kind and not (
             shape is INT and isinstance(value, float)
         ):

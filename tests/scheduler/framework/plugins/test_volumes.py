@@ -14,7 +14,7 @@ from lifecycle.scheduler.framework.cycle_state import CycleState
 from lifecycle.scheduler.framework.listers import Listers
 from lifecycle.scheduler.framework.node_info import NodeInfo, PodInfo
 from lifecycle.scheduler.framework.plugins.node_volume_limits import NodeVolumeLimits
-from lifecycle.scheduler.framework.plugins.volume_binding.binder import VolumeBinder
+from lifecycle.scheduler.framework.plugins.volume_binding.binder import BindingError, PodVolumes, VolumeBinder
 from lifecycle.scheduler.framework.plugins.volume_binding.volume_binding import VolumeBinding
 from lifecycle.scheduler.framework.plugins.volume_restrictions import VolumeRestrictions
 from lifecycle.scheduler.framework.status import SKIP, unschedulable
@@ -392,6 +392,11 @@ def test_more_room_wakes_a_pod_less_does_not(old: Object | None, new: Object, ex
     events = VolumeBinding(VolumeBinder(Listers())).events_to_register()
     hint = events[ClusterEvent("CSIStorageCapacity", "Update" if old else "Add")]
     assert hint(PodInfo(using("p", "c")), old, new) is expected
+
+
+def test_without_a_cluster_nothing_can_be_bound() -> None:
+    with pytest.raises(BindingError, match=r"^binding volumes: there is no cluster$"):
+        asyncio.run(VolumeBinder(Listers()).bind_pod_volumes(PodVolumes(), "a1"))
 
 
 def test_a_driver_that_stops_counting_wakes_a_pod() -> None:
