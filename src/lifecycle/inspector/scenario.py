@@ -95,7 +95,8 @@ def load_scenario(name: str) -> Scenario:
         raise InspectorError(
             f"no scenario {name!r}; there are: {', '.join(scenario_names())}"
         )
-    document = yaml.safe_load(file.read_text())
+    loader = getattr(yaml, "CSafeLoader", yaml.SafeLoader)  # a tab has the slow one
+    document = yaml.load(file.read_text(), Loader=loader)
     steps = [
         Step(**{("as_" if key == "as" else key): value for key, value in entry.items()})
         for entry in document["steps"]
