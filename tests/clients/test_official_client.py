@@ -39,4 +39,4 @@ def test_its_own_dynamic_suite_passes(lifecycle_cluster: ClusterUnderTest, tmp_p
     )
     assert report.unexplained(NOT_OURS) == {}
     assert NOT_OURS.keys() <= report.failed.keys()  # a reason that is none any more goes
-    assert report.passed > 15
+    assert report.passed >= 10
