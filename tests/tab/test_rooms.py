@@ -33,6 +33,7 @@ PARTS = {
         "historical",
         "linearizability",
         "playground",
+        "pytest_plugin",
     ),
 }
 """Each is a process of its own: a part of the rooms."""
@@ -47,7 +48,6 @@ ON_A_MACHINE = {
     "live": "a cluster with sockets, or a real one",
     "mutants": "processes that run the tests of a broken copy",
     "notebooks": "Jupyter's kernels",
-    "pytest_plugin": "pytest in a process of its own",
     "tab": "Node, to run these",
 }
 """Rooms of which nothing is asked in a tab, and what they are about."""

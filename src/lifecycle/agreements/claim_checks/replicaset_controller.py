@@ -163,7 +163,8 @@ def _batches(count: int, fails: int = 0) -> tuple[list[int], int, Exception | No
 
         return await slow_start_batch(count, SLOW_START_INITIAL_BATCH_SIZE, create)
 
-    return sizes, *on_virtual_time(main())
+    successes, error = on_virtual_time(main())
+    return sizes, successes, error
 
 
 @rebuilt("replicaset-controller-slow-start-batches")
