@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from lifecycle.api.bounded_cache import MAX_KEY, BoundedCache, short_lru_cache, short_pair_cache
+from lifecycle.api.bounded_cache import MAX_KEY, BoundedCache, short_first_cache, short_lru_cache, short_pair_cache
 
 
 def test_a_short_key_is_remembered_and_a_long_one_is_not() -> None:
@@ -31,6 +31,22 @@ def test_a_function_is_asked_again_only_for_long_texts() -> None:
     short, long = "a", "a" * (MAX_KEY + 1)
     assert [length(short), length(short), length(long), length(long)] == [1, 1, len(long), len(long)]
     assert asked == [short, long, long]
+
+
+def test_what_is_asked_beside_the_text_is_part_of_the_question() -> None:
+    asked: list[tuple[str, bool]] = []
+
+    @short_first_cache(4)
+    def shouted(text: str, loud: bool, twice: bool = False) -> str:
+        asked.append((text, loud))
+        return (text.upper() if loud else text) * (2 if twice else 1)
+
+    long = "a" * (MAX_KEY + 1)
+    assert [shouted("a", True), shouted("a", True), shouted("a", False), shouted("a", True, twice=True)] == [
+        *("A", "A", "a", "AA")
+    ]
+    assert [shouted(long, False), shouted(long, False)] == [long, long]
+    assert asked == [("a", True), ("a", False), ("a", True), (long, False), (long, False)]
 
 
 def test_two_texts_together_must_be_short() -> None:

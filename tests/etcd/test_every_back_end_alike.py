@@ -154,13 +154,13 @@ class Broken(MemoryStore):
             return KeyValue(key, b"", 0, 0, 0) if self.how == "nothing is something" else None
         match self.how:
             case "versions stand still":
-                return replace(kv, version=1)
+                return kv._replace(version=1)
             case "creation moves":
-                return replace(kv, create_revision=kv.mod_revision)
+                return kv._replace(create_revision=kv.mod_revision)
             case "values are text":
-                return replace(kv, value=kv.value.decode(errors="replace").encode())
+                return kv._replace(value=kv.value.decode(errors="replace").encode())
             case "leases are forgotten":
-                return replace(kv, lease=0)
+                return kv._replace(lease=0)
         return kv
 
     async def range(self, start: str, end: str, *, revision: int = 0, limit: int = 0) -> RangeResult:
@@ -178,7 +178,7 @@ class Broken(MemoryStore):
             case "ranges are a revision behind":
                 return replace(page, revision=page.revision - 1)
             case "values are short":
-                return replace(page, kvs=[replace(kv, value=kv.value[:1_000]) for kv in page.kvs])
+                return replace(page, kvs=[kv._replace(value=kv.value[:1_000]) for kv in page.kvs])
         return page
 
     async def put(self, key: str, value: bytes, *, expected: int | None = None, lease: int = 0) -> int | None:
@@ -255,7 +255,7 @@ class Broken(MemoryStore):
             watch.feed = lambda event: (feed(event), feed(event))[0]  # type: ignore[method-assign]
         if self.how == "nothing before":
             plain = watch.feed
-            watch.feed = lambda event: plain(replace(event, prev=None))  # type: ignore[method-assign]
+            watch.feed = lambda event: plain(event._replace(prev=None))  # type: ignore[method-assign]
         if self.how == "closed watches go on":
             watch.close = lambda: asyncio.sleep(0)  # type: ignore[method-assign]
         if self.how == "events come late":
@@ -269,7 +269,7 @@ class Broken(MemoryStore):
         if self.how == "leases take all they ever had":
             for key in self._leased[lease]:
                 if key in self._live:
-                    self._live[key] = replace(self._live[key], lease=lease)
+                    self._live[key] = self._live[key]._replace(lease=lease)
         await super().revoke(lease)
 
     async def compact(self, revision: int) -> None:

@@ -48,12 +48,35 @@ class BoundedCache(Generic[Key, Value]):
 
 def short_lru_cache(
     entries: int, longest: int = MAX_KEY
+) -> Callable[[Callable[[Text], Value]], Callable[[Text], Value]]:
+    """`functools.lru_cache` for a function of a text (or bytes): a long one is not
+    remembered. `cache_clear` forgets all.
+
+    A single request asks some hundred times whether a name or a label is well formed,
+    so what stands between the caller and the answer is one comparison.
+    """
+
+    def decorate(function: Callable[[Text], Value]) -> Callable[[Text], Value]:
+        remembered = lru_cache(entries)(function)
+
+        @wraps(function)
+        def short(text: Text) -> Value:
+            return remembered(text) if len(text) <= longest else function(text)
+
+        vars(short)["cache_clear"] = remembered.cache_clear
+        return short
+
+    return decorate
+
+
+def short_first_cache(
+    entries: int, longest: int = MAX_KEY
 ) -> Callable[
     [Callable[Concatenate[Text, Params], Value]],
     Callable[Concatenate[Text, Params], Value],
 ]:
-    """`functools.lru_cache` for a function whose first argument is a text (or bytes): a
-    long one is not remembered. `cache_clear` forgets all.
+    """The same for a function that takes more than the text. Callers do not choose the
+    rest.
     """
 
     def decorate(
@@ -89,6 +112,7 @@ def short_pair_cache(
                 return remembered(first, second)
             return function(first, second)
 
+        vars(short)["cache_clear"] = remembered.cache_clear
         return short
 
     return decorate

@@ -78,7 +78,11 @@ def _format_second(second: int) -> str:
 
 def format_micro_time(seconds: float) -> str:
     """`metav1.MicroTime` on the wire."""
-    return datetime.fromtimestamp(seconds, UTC).strftime("%Y-%m-%dT%H:%M:%S.%fZ")
+    second, fraction = divmod(seconds, 1)
+    micros = round(fraction * 1e6)
+    if micros == 1_000_000:
+        second, micros = second + 1, 0
+    return f"{_format_second(int(second))[:-1]}.{micros:06}Z"
 
 
 def parse_time(text: str) -> float:

@@ -41,7 +41,7 @@ class PrefixedStore:
         return self._root[:-1] + "0" if end == ROOT[:-1] + "0" else self._there(end)
 
     def _back(self, kv: KeyValue) -> KeyValue:
-        return replace(kv, key=ROOT + kv.key.removeprefix(self._root))
+        return kv._replace(key=ROOT + kv.key.removeprefix(self._root))
 
     async def get(self, key: str, revision: int = 0) -> KeyValue | None:
         """See `Store`."""

@@ -15,7 +15,7 @@ from __future__ import annotations
 
 from collections.abc import AsyncIterator, Sequence
 from dataclasses import dataclass
-from typing import Protocol
+from typing import NamedTuple, Protocol
 
 
 class StoreError(Exception):
@@ -84,8 +84,7 @@ class FutureRevisionError(Exception):
         self.current = current
 
 
-@dataclass(slots=True, frozen=True)
-class KeyValue:
+class KeyValue(NamedTuple):
     """A key with its value and history. `version` counts the writes since the key was
     (re)created, from 1.
 
@@ -103,8 +102,7 @@ class KeyValue:
     stale: bool = False
 
 
-@dataclass(slots=True, frozen=True)
-class Event:
+class Event(NamedTuple):
     """One change. `kv` is the new state (for a delete: key and revision of the
     deletion, empty value), `prev` the one before.
     """

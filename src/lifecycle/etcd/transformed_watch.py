@@ -5,7 +5,6 @@ other keys (`prefixed`), or values that can be read (encryption at rest).
 from __future__ import annotations
 
 from collections.abc import AsyncIterator, Callable, Sequence
-from dataclasses import replace
 
 from lifecycle.etcd.store import Bell, Event, KeyValue, Watch
 
@@ -39,8 +38,7 @@ class TransformedWatch:
 
     def _transformed(self, events: Sequence[Event]) -> list[Event]:
         return [
-            replace(
-                event,
+            event._replace(
                 kv=self._transform(event.kv),
                 prev=self._transform(event.prev) if event.prev is not None else None,
             )

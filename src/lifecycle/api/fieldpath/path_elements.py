@@ -20,7 +20,7 @@ from collections.abc import Iterable
 from typing import Any
 
 from lifecycle.api import fast_json
-from lifecycle.api.bounded_cache import short_lru_cache
+from lifecycle.api.bounded_cache import short_lru_cache, short_pair_cache
 from lifecycle.api.go_format import go_quote, go_value
 from lifecycle.api.go_json.encode import html_escape
 
@@ -40,7 +40,7 @@ def name_key(field: str, value: str) -> str:
     return _name_key(value, field)
 
 
-@short_lru_cache(REMEMBERED)
+@short_pair_cache(REMEMBERED)
 def _name_key(value: str, field: str) -> str:
     return f"k:{_json({field: value})}"
 

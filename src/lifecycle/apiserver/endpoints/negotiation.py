@@ -15,7 +15,7 @@ from collections.abc import Callable
 from dataclasses import dataclass
 
 from lifecycle.api import fast_json, protobuf
-from lifecycle.api.bounded_cache import short_lru_cache
+from lifecycle.api.bounded_cache import short_first_cache, short_lru_cache
 from lifecycle.api.go_yaml import to_yaml_bytes
 from lifecycle.api.status import StatusError, failure
 from lifecycle.api.wire import Object, Request, Response, WatchFrame
@@ -56,7 +56,7 @@ class Accepted:
         return f"{META_GROUP}/{self.version}"
 
 
-@short_lru_cache(512)
+@short_first_cache(512)
 def parse_accept(
     header: str, allow_conversions: bool, streaming: bool, tables: bool = True
 ) -> Accepted | None:

@@ -81,13 +81,12 @@ class RequestInfoFactory:
     def _parse(self, method: str, path: str) -> RequestInfo:
         """What method and path say. A GET without a name comes out as `list`."""
         parts = _split_path(path)
-        not_a_resource = RequestInfo(False, path, method.lower())
         if len(parts) < 3 or parts[0] not in self.api_prefixes:
-            return not_a_resource
+            return RequestInfo(False, path, method.lower())
         prefix, parts, group = parts[0], parts[1:], ""
         if prefix not in self.groupless_api_prefixes:
             if len(parts) < 3:
-                return replace(not_a_resource, api_prefix=prefix)
+                return RequestInfo(False, path, method.lower(), prefix)
             group, parts = parts[0], parts[1:]
         version, parts = parts[0], parts[1:]
 

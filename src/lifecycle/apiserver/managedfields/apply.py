@@ -12,8 +12,6 @@ Upstream: `structured-merge-diff/merge/update.go` (`Updater.Apply`, `prune`),
 
 from __future__ import annotations
 
-from dataclasses import replace
-
 from lifecycle.api.fieldpath.field_sets import (
     LEAF,
     Fields,
@@ -219,7 +217,7 @@ class _Apply:
                     if last is not None
                     else ""
                 )
-                managed[mine.identifier] = replace(mine, fields=fields, time=time)
+                managed[mine.identifier] = mine._replace(fields=fields, time=time)
             else:
                 del managed[mine.identifier]
         out = {**new, "metadata": dict(new.get("metadata") or {})}
@@ -266,6 +264,6 @@ class _Apply:
             if not left:
                 del managed[identifier]
             elif left is not entry.fields:
-                managed[identifier] = replace(entry, fields=left)
+                managed[identifier] = entry._replace(fields=left)
         if disputed and not force:
             raise conflicts_from(disputed)

@@ -12,8 +12,7 @@ Upstream: `apimachinery/pkg/util/managedfields/internal/managedfields.go`
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
-from typing import Any
+from typing import Any, NamedTuple
 
 from lifecycle.api.fieldpath.field_sets import Fields, normalized, union
 from lifecycle.api.wire import Object
@@ -29,8 +28,7 @@ versions –, subresource).
 """
 
 
-@dataclass(slots=True, frozen=True)
-class Entry:
+class Entry(NamedTuple):
     """One manager's fields. `time` is a `metav1.Time`, or empty where upstream knows
     none.
     """
@@ -141,9 +139,8 @@ def cap_update_managers(managed: Managed) -> None:
         bucket: Identifier = (UPDATE, ANCIENT, version, "")
         if bucket not in managed:
             oldest = managed.pop(first[version].identifier)
-            managed[bucket] = replace(oldest, manager=ANCIENT, subresource="")
-        managed[bucket] = replace(
-            managed[bucket],
+            managed[bucket] = oldest._replace(manager=ANCIENT, subresource="")
+        managed[bucket] = managed[bucket]._replace(
             fields=union(entry.fields, managed[bucket].fields),
             time=entry.time,
         )

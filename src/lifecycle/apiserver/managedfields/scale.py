@@ -10,7 +10,6 @@ Upstream: `apimachinery/pkg/util/managedfields/scalehandler.go` (`ScaleHandler`)
 
 from __future__ import annotations
 
-from dataclasses import replace
 from typing import Any
 
 from lifecycle.api.fieldpath.field_sets import LEAF, Fields, difference, has
@@ -31,7 +30,7 @@ def scale_entries(parent_entries: list[Object] | None) -> list[Object]:
     }
     return encode(
         {
-            key: replace(entry, api_version=SCALE_VERSION, fields=REPLICAS)
+            key: entry._replace(api_version=SCALE_VERSION, fields=REPLICAS)
             for key, entry in owners.items()
         }
     )
@@ -54,11 +53,11 @@ def parent_entries(
         else:
             left = difference(entry.fields, REPLICAS)
             if left:
-                out[identifier] = replace(entry, fields=left)
+                out[identifier] = entry._replace(fields=left)
     for identifier, entry in from_scale.items():
         if has(entry.fields, _PATH):
             time = out[identifier].time if identifier in out else ""
-            out[identifier] = replace(
-                entry, api_version=api_version, fields=REPLICAS, time=time
+            out[identifier] = entry._replace(
+                api_version=api_version, fields=REPLICAS, time=time
             )
     return encode(out)

@@ -16,7 +16,6 @@ that own fields of versions no longer served, and in an apply those of other ver
 from __future__ import annotations
 
 from collections.abc import Callable, Collection, Mapping
-from dataclasses import replace
 from types import MappingProxyType
 from typing import Any
 
@@ -240,7 +239,7 @@ def record_update(
             if left is entry.fields:
                 continue
             if left:
-                managed[identifier] = replace(entry, fields=shared(left))
+                managed[identifier] = entry._replace(fields=shared(left))
             else:
                 del managed[identifier]
     if changed:
@@ -249,6 +248,6 @@ def record_update(
         )
         previous = managed.get(mine.identifier)
         owned = changed if previous is None else union(previous.fields, changed)
-        managed[mine.identifier] = replace(mine, fields=shared(owned))
+        managed[mine.identifier] = mine._replace(fields=shared(owned))
     if len(managed) > 10:
         cap_update_managers(managed)

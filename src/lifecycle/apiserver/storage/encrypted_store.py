@@ -47,8 +47,8 @@ class EncryptedStore:
         try:
             value, stale = transformer.from_storage(kv.value, kv.key.encode())
         except TransformError as error:
-            return replace(kv, problem=str(error))
-        return replace(kv, value=value, stale=stale)
+            return kv._replace(problem=str(error))
+        return kv._replace(value=value, stale=stale)
 
     async def get(self, key: str, revision: int = 0) -> KeyValue | None:
         """See `Store`."""

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
-from lifecycle.api.bounded_cache import short_lru_cache
+from lifecycle.api.bounded_cache import short_pair_cache
 from lifecycle.api.field_errors import (
     NOT_FOUND,
     FieldError,
@@ -144,7 +144,7 @@ def validate_quantity(name: str, amount: str, path: str) -> list[FieldError]:
     )
 
 
-@short_lru_cache(4096)
+@short_pair_cache(4096)
 def _plainly_fine(amount: str, name: str) -> bool:
     return not _quantity_errors(name, amount, "")
 
