@@ -22,7 +22,7 @@ from lifecycle.apiserver.aggregation.api_services import (
     version_rank,
 )
 from lifecycle.apiserver.aggregation.availability import Retries, check_service
-from lifecycle.apiserver.aggregation.backend import auth_proxy_headers, forwarded_headers
+from lifecycle.apiserver.aggregation.backend import Backend, Trust, auth_proxy_headers, forwarded_headers
 from lifecycle.apiserver.aggregation.discovery import (
     Discovered,
     merged_discovery,
@@ -31,6 +31,7 @@ from lifecycle.apiserver.aggregation.discovery import (
 )
 from lifecycle.apiserver.aggregation.local_api_services import local_api_services
 from lifecycle.apiserver.extension_server import LookupServer
+from lifecycle.apiserver.pki.certificates import CertificateAuthority
 from lifecycle.apiserver.server.create_server_chain import create_server_chain
 from lifecycle.apiserver.server.generic_api_server import GenericAPIServer
 from lifecycle.apiserver.storage.object_reader import StaticReader
@@ -219,6 +220,32 @@ def test_the_identity_goes_along_and_a_forged_one_does_not() -> None:
     ]
     sent = {"x-remote-user": "root", "x-remote-group": MASTERS, "accept": "x", "connection": "close", "host": "y"}
     assert forwarded_headers(sent) == [("accept", "x")]
+
+
+@pytest.mark.parametrize("said", [[], [("content-type", "application/yaml"), ("accept", "application/json")]])
+def test_of_a_body_and_an_answer_an_added_server_hears_what_the_client_said_and_no_more(
+    said: list[tuple[str, str]],
+) -> None:
+    arrived: list[str] = []
+
+    async def serve(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+        head = await reader.readuntil(b"\r\n\r\n")
+        arrived.extend(head.decode("latin-1").strip().lower().split("\r\n"))
+        writer.write(b"HTTP/1.1 204 No Content\r\nConnection: close\r\n\r\n")
+        await writer.drain()
+        writer.close()
+
+    async def main() -> None:
+        certificates = CertificateAuthority()
+        backend = Backend(Trust("s.n.svc", b"", insecure=True), certificates.client_certificate("aggregator", []))
+        async with await asyncio.start_server(serve, "127.0.0.1", 0, ssl=certificates.server_context()) as server:
+            port = server.sockets[0].getsockname()[1]
+            await backend.send("POST", "127.0.0.1", port, "/apis/z", user=ROOT, headers=said, body=b"{}")
+            await backend.close()
+
+    asyncio.run(main())
+    ours = ("host:", "content-length:", "x-remote-")
+    assert [line for line in arrived[1:] if not line.startswith(ours)] == [": ".join(pair) for pair in said]
 
 
 def test_the_aggregated_document_takes_in_what_others_have() -> None:

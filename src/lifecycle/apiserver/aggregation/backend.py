@@ -115,6 +115,12 @@ def forwarded_headers(headers: Mapping[str, str]) -> list[tuple[str, str]]:
     return kept
 
 
+UNSAID = ("Accept", "Accept-Encoding", "Content-Type", "User-Agent")
+"""What a client does not say is not said for it: a body without a type is JSON, and one
+that we call a stream of octets is nothing.
+"""
+
+
 class Backend:
     """Connections to one added server, by way of `egress`. Make it on the loop
     that uses it; `close` it at the end.
@@ -146,6 +152,7 @@ class Backend:
         self._session = aiohttp.ClientSession(
             connector=connector,
             auto_decompress=False,
+            skip_auto_headers=UNSAID,
             cookie_jar=aiohttp.DummyCookieJar(),
         )
 
