@@ -50,6 +50,9 @@ ABOUT_THE_JUDGES = frozenset(
 """Not asked: they break things themselves, to see whether a table or a check notices. What they would say of a mutant is
 no evidence of a chapter's, and takes minutes."""
 
+ELSEWHERE = {"agreements": ("tests/claims",)}
+"""Tests of a room that stand beside another's: a claim's check is tested where the claims are."""
+
 
 def rooms() -> list[str]:
     """The rooms that have tests of their own name."""
@@ -68,7 +71,7 @@ def modules_and_tests(room: str) -> tuple[Lines, list[str]]:
     """What may be broken in a room, and who should notice."""
     if room == QUOTED:
         return quoted_lines(CHECKOUT / "book", PACKAGE), evidence()
-    return dict.fromkeys((PACKAGE / room).rglob("*.py")), [f"tests/{room}"]
+    return dict.fromkeys((PACKAGE / room).rglob("*.py")), [f"tests/{room}", *ELSEWHERE.get(room, ())]
 
 
 def dotted(module: Path) -> str:

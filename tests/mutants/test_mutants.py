@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 from click.testing import CliRunner
 from cosmic_ray.mutating import mutate_code
-from mutants.__main__ import CHECKOUT, PACKAGE, main, rooms
+from mutants.__main__ import CHECKOUT, PACKAGE, main, modules_and_tests, rooms
 from mutants.candidates import candidates, operators
 from mutants.coverage_map import CoverageMap, measure
 from mutants.grafting import graft_of
@@ -387,3 +387,10 @@ def test_an_unknown_room_is_said_in_one_line():
 def test_every_room_can_be_asked():
     assert {"scheduler", "kubelet", "apiserver", "controllers"} <= set(rooms())
     assert "NumberReplacer" in operators()
+
+
+def test_of_a_broken_check_of_a_claim_the_tests_of_claims_are_asked() -> None:
+    modules, tests = modules_and_tests("agreements")
+    assert PACKAGE / "agreements" / "claim_checks" / "__init__.py" in modules
+    assert tests == ["tests/agreements", "tests/claims"]
+    assert all((CHECKOUT / name).is_dir() for room in rooms() for name in modules_and_tests(room)[1])
