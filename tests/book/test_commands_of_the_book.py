@@ -31,7 +31,7 @@ STARTERS = {exercise.stage: exercise.starter for exercise in EXERCISES}
 @pytest.mark.parametrize("command", COMMANDS)
 def test_a_command_that_is_printed_can_be_typed(command: str) -> None:
     word, *arguments = shlex.split(command)
-    context = click.Context(main)
+    context = click.Context(main, **main.context_settings)
     assert main.get_command(context, word), f"no command {word}"
     main.commands[word].make_context(word, arguments, parent=context)  # raises UsageError
 

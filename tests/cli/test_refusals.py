@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 import os
 import signal
+from functools import partial
 from typing import Any
 
 import click
@@ -108,7 +109,10 @@ def test_a_name_of_ones_own_is_kept(capsys: pytest.CaptureFixture[str]) -> None:
 
 
 @pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM, signal.SIGHUP])
-def test_the_first_signal_counts(number: int) -> None:
+def test_the_first_signal_counts(number: int, request: pytest.FixtureRequest) -> None:
+    request.addfinalizer(partial(signal.signal, signal.SIGHUP, signal.getsignal(signal.SIGHUP)))
+    signal.signal(signal.SIGHUP, signal.SIG_DFL)  # whoever asks under nohup ignores it
+
     async def wait() -> int:
         waiting = signals.first_signal()
         os.kill(os.getpid(), number)

@@ -181,7 +181,8 @@ def with_nodes(both: Both) -> Iterator[Both]:
     yield both
     for who in ("real", "ours"):
         both.ours(f"delete node {who}-node {who}-other")
-        both.ours(f"delete namespace {who}-pods --wait=false")
+        both.ours(f"delete pods --all -n {who}-pods --force --grace-period=0")  # their nodes are of paper
+        both.ours(f"delete namespace {who}-pods")  # and wait: a second try makes it anew
 
 
 @pytest.mark.parametrize("lines", [MARKED, TAINTED, DRAINED], ids=["marked", "tainted", "drained"])

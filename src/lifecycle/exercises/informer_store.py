@@ -7,6 +7,7 @@ come lists, which replace the contents.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
+from copy import deepcopy
 from typing import Any
 
 from lifecycle.api.wire import Object
@@ -161,6 +162,7 @@ def cases() -> Iterator[Case]:
 
 
 def _case(group: str, steps: list[Step]) -> Case:
+    steps = deepcopy(steps)  # an attempt may change what it is given, but only its own
     ask: Callable[[Attempt], Object] = lambda attempt: _seen(attempt, steps)  # noqa: E731
     return Case(
         group,
