@@ -161,7 +161,7 @@ def settled(answer: Answer, who: str) -> tuple[object, ...]:
         re.sub(r"everywhere-\w{5}", "everywhere-<random>", str(part).replace(who, "WHO")) for part in answer
     )
     if "drain" in out + err or "evict" in out + err:
-        return code, sorted(out.splitlines()), sorted(re.split(r"[\n\[\];,] *", err))
+        return code, sorted(out.splitlines()), sorted(re.split(r"[\n\[\];,] *|(?<=Warning:) ", err))
     return code, out, err
 
 
