@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 import pytest
-import yaml
 
+from lifecycle.api.yaml_reader import read_yaml
 from tests.conftest import ROOT
 
 CHAPTERS = {
@@ -47,7 +47,7 @@ CHAPTERS = {
     "volumes": "book/kubelet/volumes.md",
     "image-pull-secrets": "book/kubelet/image-pull-secrets.md",
 }
-CLAIMS = yaml.load((ROOT / "book" / "claims.yaml").read_text(), Loader=getattr(yaml, "CSafeLoader", yaml.SafeLoader))
+CLAIMS = read_yaml((ROOT / "book" / "claims.yaml").read_bytes())[0]
 
 
 @pytest.mark.parametrize("stage", CHAPTERS)

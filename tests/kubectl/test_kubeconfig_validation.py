@@ -122,6 +122,21 @@ def test_a_name_may_come_once_in_a_file(tmp_path: Path) -> None:
         load([tmp_path / "config"])
 
 
+@pytest.mark.parametrize(
+    ("text", "why"),
+    [
+        ("kind: Config\n  a: b: c\n", "yaml: line 2: mapping values are not allowed in this context"),
+        ("kind: Config\nclusters: [\n", "yaml: line 2: did not find expected node content"),
+    ],
+)
+def test_a_file_that_is_no_yaml_is_refused_in_the_words_of_kubectl(tmp_path: Path, text: str, why: str) -> None:
+    path = tmp_path / "config"
+    path.write_text(text)
+    with pytest.raises(CommandError) as refused:
+        load([path])
+    assert str(refused.value) == f'error loading config file "{path}": {why}'
+
+
 def test_flattening_moves_files_inside(tmp_path: Path) -> None:
     (tmp_path / "ca.crt").write_bytes(b"CA")
     made = make("a", "https://a")

@@ -114,7 +114,7 @@ def test_what_is_not_rebuilt_is_refused() -> None:
 @pytest.mark.parametrize(
     ("text", "why"),
     [
-        ("[", "not readable as YAML: while parsing a flow node"),
+        ("[", "yaml: line 1: did not find expected node content"),
         ("a", "no KubeProxyConfiguration of kubeproxy.config.k8s.io/v1alpha1, but None of None"),
         ("kind: Pod", "no KubeProxyConfiguration of kubeproxy.config.k8s.io/v1alpha1, but 'Pod' of None"),
         (json.dumps(HEAD | {"iptables": {"masqueradeBit": "x"}}), "iptables.masqueradeBit: 'x' is no int"),

@@ -27,9 +27,9 @@ from pathlib import Path
 from types import ModuleType
 from typing import Any
 
-import yaml
 from rich.table import Table
 
+from lifecycle.api.yaml_reader import read_yaml
 from lifecycle.compare.program_answers import NotAsked, ProgramAnswers
 
 RECORDED, LIVE, SOURCE = "recorded", "live", "source"
@@ -188,10 +188,7 @@ def load_claims(path: str | Path) -> list[Claim]:
     """Read a ledger. Raises ValueError for an unknown verdict or kind of evidence, and
     for an id that comes twice.
     """
-    loader = getattr(yaml, "CSafeLoader", yaml.SafeLoader)
-    claims = [
-        _claim(entry) for entry in yaml.load(Path(path).read_text(), Loader=loader)
-    ]
+    claims = [_claim(entry) for entry in read_yaml(Path(path).read_bytes())[0]]
     twice = [
         claim_id
         for claim_id, count in Counter(claim.id for claim in claims).items()

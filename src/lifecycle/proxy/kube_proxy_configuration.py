@@ -18,11 +18,10 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
-import yaml
-
 from lifecycle.api.field_errors import FieldError, invalid
 from lifecycle.api.go_duration import go_duration, parse_duration
 from lifecycle.api.validation.addresses import parse_ip, parse_network
+from lifecycle.api.yaml_reader import read_yaml
 from lifecycle.proxy.iptables.config import DAY, HOUR, ConntrackConfig, ProxierConfig
 
 API_VERSION = "kubeproxy.config.k8s.io/v1alpha1"
@@ -53,11 +52,7 @@ class KubeProxyConfiguration:
 
 def parse_configuration(text: str) -> KubeProxyConfiguration:
     """Read a file for `--config`. Raises ValueError: where it is wrong, and why."""
-    try:
-        document = yaml.safe_load(text)
-    except yaml.YAMLError as error:
-        where = str(error).splitlines()[0]
-        raise ValueError(f"not readable as YAML: {where}") from None
+    document, _ = read_yaml(text.encode())
     said = document if isinstance(document, dict) else {}
     if (said.get("apiVersion"), said.get("kind")) != (API_VERSION, KIND):
         raise ValueError(

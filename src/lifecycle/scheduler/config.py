@@ -19,7 +19,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any
 
-import yaml
+from lifecycle.api.yaml_reader import read_yaml
 
 API_VERSION = "kubescheduler.config.k8s.io/v1"
 DEFAULT_SCHEDULER_NAME = "default-scheduler"
@@ -132,7 +132,12 @@ class SchedulerConfiguration:
 
 def parse_configuration(document: str | Mapping[str, Any]) -> SchedulerConfiguration:
     """Read a configuration (YAML or decoded). Raises ConfigurationError."""
-    decoded: Any = yaml.safe_load(document) if isinstance(document, str) else document
+    decoded: Any = document
+    if isinstance(document, str):
+        try:
+            decoded, _ = read_yaml(document.encode())
+        except ValueError as error:
+            raise ConfigurationError(str(error)) from None
     if (
         not isinstance(decoded, Mapping)
         or decoded.get("kind") != "KubeSchedulerConfiguration"

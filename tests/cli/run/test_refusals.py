@@ -118,7 +118,7 @@ def test_a_duration_that_is_none(kubeconfig: Path) -> None:
 @pytest.mark.parametrize(
     ("text", "said"),
     [
-        ("[", "not readable as YAML"),
+        ("[", "yaml: line 1: did not find expected node content"),
         ("", 'no kind ""'),
         ("[]", 'no kind ""'),
         ("kind: Pod", 'no kind "Pod" is registered for version "kubescheduler.config.k8s.io/v1"'),

@@ -87,6 +87,12 @@ def test_a_static_pod_gets_the_nodes_name_a_uid_of_its_contents_and_tolerates_al
     assert made["spec"]["containers"][0]["terminationMessagePath"] == "/dev/termination-log"
 
 
+def test_a_manifest_is_read_as_go_reads_yaml_a_time_and_a_date_stay_texts() -> None:
+    values = "[{name: WHEN, value: 2026-01-01}, {name: AT, value: 12:30}]"
+    (made,) = decode_pods(MANIFEST.replace("name: c,", f"name: c, env: {values},").encode(), "f")
+    assert [each["value"] for each in made["spec"]["containers"][0]["env"]] == ["2026-01-01", "12:30"]
+
+
 @pytest.mark.parametrize("text", ["{", "kind: Service", "kind: Pod\nmetadata: {}"])
 def test_rubbish_in_the_directory_is_passed_over(tmp_path: Path, text: str) -> None:
     (tmp_path / "bad.yaml").write_text(text)

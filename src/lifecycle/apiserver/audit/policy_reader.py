@@ -12,12 +12,11 @@ from __future__ import annotations
 from collections.abc import Iterator
 from pathlib import Path
 
-import yaml
-
 from lifecycle.api.aggregate import aggregate
 from lifecycle.api.field_errors import FieldError, invalid, not_supported, required
 from lifecycle.api.validation.content import name_is_dns_subdomain
 from lifecycle.api.wire import Object
+from lifecycle.api.yaml_reader import read_yaml
 from lifecycle.apiserver.audit.policy import LEVELS, AuditPolicy
 
 API_VERSION = "audit.k8s.io/v1"
@@ -39,8 +38,8 @@ def load_policy(text: str) -> Object:
     none.
     """
     try:
-        document = yaml.safe_load(text)
-    except yaml.YAMLError as error:
+        document, _ = read_yaml(text.encode())
+    except ValueError as error:
         raise ValueError(f"failed decoding: {error}") from None
     if not isinstance(document, dict) or (
         document.get("apiVersion"),

@@ -16,9 +16,6 @@ own address (`type: InClusterConfig`).
 from __future__ import annotations
 
 from pathlib import Path
-from typing import Any
-
-import yaml
 
 from lifecycle.api.clock import Clock
 from lifecycle.api.field_errors import (
@@ -32,6 +29,7 @@ from lifecycle.api.field_errors import (
 from lifecycle.api.go_duration import go_duration, parse_duration
 from lifecycle.api.validation.content import dns1123_subdomain
 from lifecycle.api.wire import Object, RequestInfo, UserInfo
+from lifecycle.api.yaml_reader import read_yaml
 from lifecycle.apiserver.authz.always import PrivilegedGroups
 from lifecycle.apiserver.authz.authorizer import Answer, Authorizer, UserRules
 from lifecycle.apiserver.authz.match_conditions import match_condition
@@ -62,7 +60,7 @@ def read_configuration(path: Path, kind: str) -> Object:
     """A configuration file as an object. Raises ValueError for another kind of
     document, OSError.
     """
-    document: Any = yaml.safe_load(path.read_text())
+    document, _ = read_yaml(path.read_bytes())
     if (
         not isinstance(document, dict)
         or document.get("kind") != kind

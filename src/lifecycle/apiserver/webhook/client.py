@@ -17,12 +17,11 @@ import base64
 from pathlib import Path
 from typing import Any
 
-import yaml
-
 from lifecycle.api import fast_json
 from lifecycle.api.generic_server_response import generic_server_response
 from lifecycle.api.wire import Object
 from lifecycle.api.worker import beside
+from lifecycle.api.yaml_reader import read_yaml
 from lifecycle.apiserver.webhook.call import DEADLINE, Call, WebhookError
 from lifecycle.client.transport_https import ConnectionConfig
 
@@ -35,7 +34,7 @@ def read_webhook_kubeconfig(path: Path) -> ConnectionConfig:
     """Where a webhook is. Raises ValueError for a file that does not say so, OSError
     for one that cannot be read.
     """
-    document = yaml.safe_load(path.read_text()) or {}
+    document = read_yaml(path.read_bytes())[0] or {}
     context = _section(
         document, "contexts", document.get("current-context", ""), "context"
     )

@@ -10,10 +10,9 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
-import yaml
-
 from lifecycle.api.clock import Clock
 from lifecycle.api.go_duration import parse_duration
+from lifecycle.api.yaml_reader import read_yaml
 from lifecycle.client.shared_informer import SharedInformerFactory
 from lifecycle.cluster.alone.connection import Connection
 from lifecycle.cluster.alone.health import Check
@@ -42,10 +41,9 @@ def read_configuration(
     ConfigurationError.
     """
     try:
-        document = yaml.safe_load(text)
-    except yaml.YAMLError as error:
-        where = str(error).splitlines()[0]
-        raise ConfigurationError(f"not readable as YAML: {where}") from None
+        document, _ = read_yaml(text.encode())
+    except ValueError as error:
+        raise ConfigurationError(str(error)) from None
     configuration = parse_configuration(document or {})
     said: Mapping[str, Any] = document.get("leaderElection") or {}
     election: dict[str, Any] = {}

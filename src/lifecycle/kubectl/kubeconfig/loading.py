@@ -18,8 +18,7 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
-import yaml
-
+from lifecycle.api.yaml_reader import read_yaml
 from lifecycle.kubectl.failures import CommandError
 from lifecycle.kubectl.kubeconfig.documents import PATHS, SECTIONS, Config, empty_config
 from lifecycle.kubectl.source_lines import CONFIG_SCHEME
@@ -94,10 +93,7 @@ def parse(text: str) -> Config:
     """The document of a file. Raises ValueError with the sentence that follows the
     file's name.
     """
-    try:
-        document = yaml.load(text, Loader=getattr(yaml, "CSafeLoader", yaml.SafeLoader))
-    except yaml.YAMLError as error:
-        raise ValueError(str(error).splitlines()[0]) from None
+    document, _ = read_yaml(text.encode())
     if document is None:
         return {}
     if not isinstance(document, dict):

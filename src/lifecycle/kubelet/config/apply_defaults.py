@@ -12,13 +12,11 @@ from __future__ import annotations
 import copy
 import hashlib
 from collections.abc import Callable
-from typing import Any
-
-import yaml
 
 from lifecycle.api import fast_json
 from lifecycle.api.defaults.pods import set_pod_defaults
 from lifecycle.api.wire import Object
+from lifecycle.api.yaml_reader import read_yaml
 from lifecycle.kubelet.types.pod_update import (
     CONFIG_HASH,
     CONFIG_SEEN,
@@ -67,8 +65,8 @@ def apply_defaults(
 def decode_pods(text: bytes, where: str) -> list[Object]:
     """The pods in a manifest, YAML or JSON: one Pod or a list. Raises ValueError."""
     try:
-        document: Any = yaml.safe_load(text)
-    except yaml.YAMLError as error:
+        document, _ = read_yaml(text)
+    except ValueError as error:
         raise ValueError(
             f"{where}: couldn't parse as pod({error}), please check config file"
         ) from None
