@@ -14,11 +14,12 @@ from __future__ import annotations
 import os
 from typing import TYPE_CHECKING, Any
 
+from lifecycle.api.auto_headers import AUTO_HEADERS
 from lifecycle.api.late_import import late_import
 from lifecycle.api.wire import Request, Response, WatchFrame
 from lifecycle.cri.apis.pod_network import HTTPRequest
 from lifecycle.cri.hollow.http_headers import body_of, headers_of
-from lifecycle.cri.node_access import AUTO_HEADERS, NodeAccess, connector_in
+from lifecycle.cri.node_access import NodeAccess, connector_in
 from lifecycle.kubelet.kubelet import Kubelet
 
 if TYPE_CHECKING:
@@ -113,7 +114,7 @@ async def _forward(
     host = f"[{ip}]" if ":" in ip else ip
     session = aiohttp.ClientSession(
         connector=connector_in(host_netns),
-        skip_auto_headers=(*AUTO_HEADERS, "Content-Type"),
+        skip_auto_headers=AUTO_HEADERS,
         auto_decompress=False,
     )
     streaming: Any = None

@@ -16,6 +16,7 @@ from collections.abc import AsyncIterator
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from lifecycle.api.auto_headers import AUTO_HEADERS
 from lifecycle.api.late_import import late_import
 from lifecycle.cri.apis.pod_network import NO_TLS, HTTPAnswer, HTTPRequest
 
@@ -24,8 +25,6 @@ if TYPE_CHECKING:
 else:
     aiohttp = late_import("aiohttp")
 
-AUTO_HEADERS = ("Accept", "Accept-Encoding", "User-Agent")
-"""What a client library would say by itself; here the asker says it, or nobody."""
 MAX_BODY = 10 * 1024
 """Bytes of an answer that anybody looks at. Upstream: `maxRespBodyLength`."""
 LOG_POLL = 0.1

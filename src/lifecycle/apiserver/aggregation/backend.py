@@ -24,6 +24,7 @@ from typing import TYPE_CHECKING
 from urllib.parse import quote as escape
 from urllib.parse import urlencode
 
+from lifecycle.api.auto_headers import AUTO_HEADERS
 from lifecycle.api.late_import import late_import
 from lifecycle.api.wire import Object, UserInfo
 from lifecycle.apiserver.aggregation.api_services import service_reference
@@ -115,12 +116,6 @@ def forwarded_headers(headers: Mapping[str, str]) -> list[tuple[str, str]]:
     return kept
 
 
-UNSAID = ("Accept", "Accept-Encoding", "Content-Type", "User-Agent")
-"""What a client does not say is not said for it: a body without a type is JSON, and one
-that we call a stream of octets is nothing.
-"""
-
-
 class Backend:
     """Connections to one added server, by way of `egress`. Make it on the loop
     that uses it; `close` it at the end.
@@ -152,7 +147,7 @@ class Backend:
         self._session = aiohttp.ClientSession(
             connector=connector,
             auto_decompress=False,
-            skip_auto_headers=UNSAID,
+            skip_auto_headers=AUTO_HEADERS,
             cookie_jar=aiohttp.DummyCookieJar(),
         )
 

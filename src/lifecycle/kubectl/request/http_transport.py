@@ -21,6 +21,7 @@ from typing import TYPE_CHECKING, Any
 from urllib.parse import urlencode, urlsplit
 
 from lifecycle.api import fast_json
+from lifecycle.api.auto_headers import AUTO_HEADERS
 from lifecycle.api.late_import import late_import
 from lifecycle.api.wire import Request, Response, WatchFrame
 from lifecycle.client.transport_https import ConnectionConfig, ssl_context
@@ -80,7 +81,7 @@ class HTTPTransport:
             connector=aiohttp.TCPConnector(ssl=secure),
             trace_configs=[_tracing()],
             headers={"accept-encoding": "gzip"},
-            skip_auto_headers=("User-Agent", "Accept", "Content-Type"),
+            skip_auto_headers=AUTO_HEADERS,
         )
 
     def url(self, request: Request) -> str:
