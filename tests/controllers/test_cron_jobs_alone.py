@@ -121,6 +121,43 @@ def test_a_run_that_is_noted_as_active_is_not_started_again_and_the_next_one_com
     run_virtual(main())
 
 
+UNSUPPORTED = (
+    'CRON_TZ or TZ used in schedule "TZ=Asia/Tokyo 0 9 * * *" is not officially supported, see'
+    " https://kubernetes.io/docs/concepts/workloads/controllers/cron-jobs/ for more details"
+)
+
+
+def test_a_schedule_of_old_that_names_its_zone_itself_is_kept_and_called_unsupported() -> None:
+    async def main() -> None:
+        async with alone(CronJobController, cron_job("TZ=Asia/Tokyo 0 9 * * *")) as stage:
+            assert names(stage) == [DUE]
+            assert ("Warning", "UnsupportedSchedule", UNSUPPORTED) in stage.told()
+
+    run_virtual(main())
+
+
+def test_a_schedule_that_is_none_is_told_and_starts_nothing() -> None:
+    async def main() -> None:
+        async with alone(CronJobController, cron_job("61 * * * *")) as stage:
+            why = 'unparseable schedule: "61 * * * *" : end of range (61) above maximum (59): 61'
+            assert (names(stage), stage.told()) == ([], [("Warning", "UnparseableSchedule", why)])
+
+    run_virtual(main())
+
+
+def test_a_change_to_a_schedule_that_is_none_is_told_in_other_words() -> None:
+    async def main() -> None:
+        (resource_name, body), now = cron_job("30 * * * *"), {"lastScheduleTime": format_time(MIDNIGHT - 1800)}
+        async with alone(CronJobController, (resource_name, body | {"status": now})) as stage:
+            (kept,) = stage.items("cronjobs.batch")
+            await stage.client.update(CRON_JOBS, {**kept, "spec": {**kept["spec"], "schedule": "61 * * * *"}})
+            await asyncio.sleep(1)
+            why = "unparseable schedule for cronjob: 61 * * * *"
+            assert stage.told() == [("Warning", "UnParseableCronJobSchedule", why)]
+
+    run_virtual(main())
+
+
 def test_a_run_that_is_due_is_started_noted_and_told() -> None:
     async def main() -> None:
         template = {"metadata": {"labels": {"a": "b"}, "annotations": {"c": "d"}}, "spec": {"template": TEMPLATE}}

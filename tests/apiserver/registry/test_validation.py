@@ -12,7 +12,6 @@ from lifecycle.api import fast_json
 from lifecycle.api.field_errors import FieldError
 from lifecycle.api.go_format import go_quote
 from lifecycle.api.schema import decode
-from lifecycle.apiserver.registry.batch.cron_job.schedule import schedule_problem
 from tests.apiserver.registry.by_kind import (
     prepare_for_create,
     prepare_for_update,
@@ -154,24 +153,6 @@ def test_terminated_containers_stay_terminated() -> None:
     new["status"]["containerStatuses"][0]["state"] = {"running": {}}
     found = [str(error) for error in validate_update(new, old, "status")]
     assert found == ["status.containerStatuses[0].state: Forbidden: may not be transitioned to non-terminated state"]
-
-
-@pytest.mark.parametrize(
-    ("schedule", "complaint"),
-    [
-        ("*/5 * * * *", ""),
-        ("@hourly", ""),
-        ("0 9 * jan-mar mon,fri", ""),
-        ("61 * * * *", "end of range (61) above maximum (59): 61"),
-        ("* * *", "expected exactly 5 fields, found 3: [* * *]"),
-        ("a * * * *", 'failed to parse int from a: strconv.Atoi: parsing "a": invalid syntax'),
-        ("5-1 * * * *", "beginning of range (5) beyond end of range (1): 5-1"),
-        ("*/0 * * * *", "step of range should be a positive number: */0"),
-        ("@soon", "unrecognized descriptor: @soon"),
-    ],
-)
-def test_cron_schedules(schedule: str, complaint: str) -> None:
-    assert schedule_problem(schedule) == complaint
 
 
 def test_error_values_are_printed_as_go_prints_them() -> None:

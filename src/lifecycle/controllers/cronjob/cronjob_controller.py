@@ -5,16 +5,17 @@ only within `startingDeadlineSeconds`. The Job's name ends in its due time in mi
 so that two controllers cannot start the same run twice.
 
 Upstream: `pkg/controller/cronjob/cronjob_controllerv2.go` (`syncCronJob`,
-`cleanupFinishedJobs`), `utils.go` (`getJobFromTemplate2`), v1.36. Left out: schedules
-that name their zone themselves (`TZ=…`), which validation refuses.
+`cleanupFinishedJobs`), `utils.go` (`getJobFromTemplate2`, `formatSchedule`), v1.36.
 """
 
 from __future__ import annotations
 
 from datetime import UTC, datetime, tzinfo
-from zoneinfo import ZoneInfo, ZoneInfoNotFoundError
 
 from lifecycle.api.clock import Clock, format_time, parse_time
+from lifecycle.api.cron.location import load_location
+from lifecycle.api.cron.parser import parse_standard
+from lifecycle.api.go_format import go_quote
 from lifecycle.api.names import NameSource
 from lifecycle.api.resources import resource
 from lifecycle.api.status import StatusError
@@ -26,7 +27,6 @@ from lifecycle.client.rest import Client
 from lifecycle.client.shared_informer import SharedInformerFactory
 from lifecycle.client.store import meta_namespace_key
 from lifecycle.client.workqueue import RateLimitingQueue
-from lifecycle.controllers.cronjob.schedule import next_after
 from lifecycle.controllers.cronjob.schedule_time import (
     TOO_MANY_MISSED,
     InvalidScheduleError,
@@ -43,6 +43,11 @@ from lifecycle.controllers.owner_references import (
 )
 
 SCHEDULED_TIMESTAMP = "batch.kubernetes.io/cronjob-scheduled-timestamp"
+_UNSUPPORTED = (
+    "CRON_TZ or TZ used in schedule %s is not officially supported, see"
+    " https://kubernetes.io/docs/concepts/workloads/controllers/cron-jobs/ for more"
+    " details"
+)
 
 
 class CronJobController:
@@ -93,11 +98,15 @@ class CronJobController:
             old["spec"].get(name) != spec.get(name) for name in ("schedule", "timeZone")
         ):
             try:
-                # another timetable: wait for its next run, rather than start one that
-                # the new table would have had
-                schedule = next_after(spec["schedule"], _zone_of(spec))
-            except UnknownTimeZoneError:
-                schedule = next_after(spec["schedule"])
+                schedule = parse_standard(_format_schedule(spec))
+            except ValueError:
+                message = f"unparseable schedule for cronjob: {spec['schedule']}"
+                self._recorder.event(
+                    new, "Warning", "UnParseableCronJobSchedule", message
+                )
+                return
+            # another timetable: wait for its next run, rather than start one that the
+            # new table would have had
             self._queue.add_after(
                 key, next_schedule_delay(new, self._clock.now(), schedule)
             )
@@ -256,15 +265,23 @@ class CronJobController:
         """
         spec, status, now = cron_job["spec"], cron_job["status"], self._clock.now()
         try:
-            zone = _zone_of(spec)
-        except UnknownTimeZoneError as error:
-            message = f'invalid timeZone: "{spec["timeZone"]}": {error}'
+            zone = load_location(spec.get("timeZone") or "")
+        except ValueError as error:
+            message = f"invalid timeZone: {go_quote(spec['timeZone'])}: {error}"
             self._recorder.event(cron_job, "Warning", "UnknownTimeZone", message)
             return None
         if spec.get("suspend"):
             return None
         text = spec["schedule"]
-        schedule = await beside(len(text), next_after, text, zone)
+        if "TZ" in text:
+            message = _UNSUPPORTED % go_quote(text)
+            self._recorder.event(cron_job, "Warning", "UnsupportedSchedule", message)
+        try:
+            schedule = await beside(len(text), parse_standard, _format_schedule(spec))
+        except ValueError as error:
+            message = f"unparseable schedule: {go_quote(text)} : {error}"
+            self._recorder.event(cron_job, "Warning", "UnparseableSchedule", message)
+            return None
         try:
             _, due, missed = most_recent_schedule_time(cron_job, now, schedule)
         except InvalidScheduleError as error:
@@ -352,23 +369,23 @@ class CronJobController:
         return True
 
 
-class UnknownTimeZoneError(Exception):
-    """Nobody knows that zone."""
-
-
 class ReplaceError(Exception):
     """What runs could not be deleted."""
 
 
-def _zone_of(spec: Object) -> tzinfo:
-    """Raises UnknownTimeZoneError."""
-    name = spec.get("timeZone")
-    if not name:
-        return UTC
+def _format_schedule(spec: Object) -> str:
+    """The schedule with its zone in front, as the parser wants it. A zone that nobody
+    knows is left out.
+    """
+    schedule: str = spec["schedule"]
+    zone = spec.get("timeZone")
+    if zone is None or "TZ" in schedule:
+        return schedule
     try:
-        return ZoneInfo(name)
-    except (ZoneInfoNotFoundError, ValueError, OSError):
-        raise UnknownTimeZoneError(f"unknown time zone {name}") from None
+        load_location(zone)
+    except ValueError:
+        return schedule
+    return f"TZ={zone} {schedule}"
 
 
 def _no_longer_active(cron_job: Object, job: Object) -> None:

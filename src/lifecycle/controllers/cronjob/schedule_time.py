@@ -13,8 +13,8 @@ from __future__ import annotations
 from typing import NamedTuple
 
 from lifecycle.api.clock import parse_time
+from lifecycle.api.cron.schedule import Schedule
 from lifecycle.api.wire import Object
-from lifecycle.controllers.cronjob.schedule import Schedule
 
 NEXT_SCHEDULE_DELTA = 0.1
 """Seconds after the due time at which the controller looks: never a moment too
@@ -50,8 +50,8 @@ def most_recent_schedule_time(
     deadline = cron_job["spec"].get("startingDeadlineSeconds")
     if within_deadline and deadline is not None:
         since = max(since, now - deadline)
-    first = schedule(since)
-    second = schedule(first) if first is not None else None
+    first = schedule.next(since)
+    second = schedule.next(first) if first is not None else None
     if first is None:
         raise InvalidScheduleError(
             "time difference between two schedules is less than 1 second"
@@ -68,9 +68,9 @@ def most_recent_schedule_time(
     missed = int(now - first) // period + 1
     # one period further back than it seems, since the distance need not be the same
     # every time
-    at, most_recent_time = schedule(first + (missed - 2) * period), None
+    at, most_recent_time = schedule.next(first + (missed - 2) * period), None
     while at is not None and at <= now:
-        at, most_recent_time = schedule(at), at
+        at, most_recent_time = schedule.next(at), at
     return MostRecent(since, most_recent_time, missed)
 
 
@@ -86,7 +86,7 @@ def next_schedule_delay(cron_job: Object, now: float, schedule: Schedule) -> flo
         start: float | None = now
     else:
         start = at if at is not None else now if missed else since
-    following = schedule(start if start is not None else now)
+    following = schedule.next(start if start is not None else now)
     return (
         max(0.0, following - now) + NEXT_SCHEDULE_DELTA
         if following is not None

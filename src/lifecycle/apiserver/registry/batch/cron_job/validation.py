@@ -8,6 +8,8 @@ from __future__ import annotations
 
 import re
 
+from lifecycle.api.cron.location import load_location
+from lifecycle.api.cron.parser import parse_standard
 from lifecycle.api.field_errors import (
     FieldError,
     Named,
@@ -17,10 +19,6 @@ from lifecycle.api.field_errors import (
 )
 from lifecycle.api.validation import content
 from lifecycle.api.wire import Object
-from lifecycle.apiserver.registry.batch.cron_job.schedule import (
-    location_problem,
-    schedule_problem,
-)
 from lifecycle.apiserver.registry.batch.job.validation import validate_job_spec
 from lifecycle.apiserver.registry.rest.enum import validate_required_enum
 from lifecycle.apiserver.registry.rest.numbers import not_negative
@@ -67,9 +65,11 @@ def _validate_spec(
     """
     schedule, zone = spec.get("schedule", ""), spec.get("timeZone")
     errors = [] if schedule else [required(f"{path}.schedule")]
-    problem = schedule_problem(schedule) if schedule else ""
-    if problem:
-        errors.append(invalid(f"{path}.schedule", schedule, problem))
+    if schedule:
+        try:
+            parse_standard(schedule)
+        except ValueError as error:
+            errors.append(invalid(f"{path}.schedule", schedule, str(error)))
     if "TZ" in schedule:
         tolerated = old is not None and "TZ" in old.get("schedule", "")
         if not tolerated:
@@ -124,5 +124,8 @@ def _validate_time_zone(zone: str, path: str) -> list[FieldError]:
             " https://www.iana.org/time-zones"
         )
         errors.append(invalid(path, Named(zone), why))
-    problem = "" if zone == "Local" else location_problem(zone)
-    return errors + ([invalid(path, Named(zone), problem)] if problem else [])
+    try:
+        load_location(zone)
+    except ValueError as error:
+        errors.append(invalid(path, Named(zone), str(error)))
+    return errors
