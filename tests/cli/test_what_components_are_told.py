@@ -15,6 +15,8 @@ import pytest
 from click.testing import CliRunner
 
 from lifecycle.apiserver.admission.options import AdmissionOptions
+from lifecycle.apiserver.authn.options import AuthenticationOptions
+from lifecycle.apiserver.authz.modes import AuthorizationOptions
 from lifecycle.cli import main
 from lifecycle.cli.run import options as common
 from lifecycle.cli.server_options import names
@@ -238,6 +240,46 @@ def test_server_options_reach_the_cluster(clustered: Any, tmp_path: Path, word: 
     assert (rotation.max_size, rotation.max_backups, rotation.max_age, rotation.compress) == (1, 2, 3, True)
     assert (audit.log_format, config.authentication.token_auth_file) == ("legacy", tokens)
     assert config.cors_allowed_origins == ("^a$", "^b$")
+
+
+@pytest.mark.parametrize("word", [("up",), ("run", "apiserver")])
+def test_who_is_asking_and_who_may(clustered: Any, word: tuple[str, ...], tmp_path: Path) -> None:
+    config, _, _ = clustered(*word)
+    assert config.authentication == AuthenticationOptions()
+    assert config.authorization == AuthorizationOptions()
+    hook, config_file = tmp_path / "hook", tmp_path / "config"
+    config_file.write_text("apiVersion: apiserver.config.k8s.io/v1\nkind: AuthenticationConfiguration\njwt: []\n")
+    config, _, _ = clustered(
+        *word, "--anonymous-auth=false", "--authentication-config", str(config_file),
+        "--authentication-token-webhook-config-file", str(hook), "--authentication-token-webhook-version", "v1",
+        "--authentication-token-webhook-cache-ttl", "1m",
+        "--authorization-mode", "ABAC,Webhook", "--authorization-policy-file", str(tmp_path / "policy"),
+        "--authorization-webhook-config-file", str(hook), "--authorization-webhook-version", "v1",
+        "--authorization-webhook-cache-authorized-ttl", "7s", "--authorization-webhook-cache-unauthorized-ttl", "8s",
+    )  # fmt: skip
+    document = {"apiVersion": "apiserver.config.k8s.io/v1", "kind": "AuthenticationConfiguration", "jwt": []}
+    assert config.authentication == AuthenticationOptions(
+        webhook_config_file=hook, webhook_version="v1", webhook_cache_ttl=60.0, configuration=document, anonymous=False
+    )
+    assert config.authorization == AuthorizationOptions(
+        ("ABAC", "Webhook"), tmp_path / "policy", hook, "v1", webhook_authorized_ttl=7.0, webhook_unauthorized_ttl=8.0
+    )
+    config, _, _ = clustered(*word, "--authorization-config", str(config_file))
+    assert config.authorization == AuthorizationOptions(config=config_file)
+
+
+@pytest.mark.parametrize(
+    ("words", "why"),
+    [
+        (("--authorization-mode", "RBAC,Guess"), 'authorization-mode "Guess" is not a valid mode'),
+        (("--authorization-mode", "ABAC"), "authorization-mode ABAC's authorization policy file not passed"),
+        (("--authentication-config", "gone"), "gone: No such file or directory"),
+    ],
+)
+def test_flags_that_do_not_go_together_are_refused_in_a_line(words: tuple[str, ...], why: str) -> None:
+    for command in (["up", "--nodes", "1"], ["run", "apiserver"]):
+        result = CliRunner().invoke(main, [*command, *words])
+        assert (result.exit_code, result.stderr) == (1, f"lifecycle: {why}\n")
 
 
 def test_a_server_alone_has_nothing_around_it_and_may_name_its_etcd(clustered: Any) -> None:

@@ -10,6 +10,15 @@ from typing import Any, TypeVar
 
 import click
 
+from lifecycle.cli.authentication_options import (
+    authentication_options,
+    authentication_settings,
+)
+from lifecycle.cli.authorization_options import (
+    authorization_options,
+    authorization_settings,
+)
+
 F = TypeVar("F", bound=Callable[..., Any])
 
 DEFAULT_KUBECONFIG = Path("lifecycle.kubeconfig")
@@ -115,11 +124,8 @@ def server_options(function: F) -> F:
             type=click.Path(path_type=Path),
             help="A kubeconfig that says where to post audit events.",
         ),
-        click.option(
-            "--token-auth-file",
-            type=click.Path(path_type=Path),
-            help='Bearer tokens and whose they are: lines of token,user,uid,"groups".',
-        ),
+        authentication_options,
+        authorization_options,
         click.option(
             "--encryption-provider-config",
             type=click.Path(path_type=Path),
@@ -151,7 +157,6 @@ def server_settings(options: dict[str, Any]) -> dict[str, Any]:
     from lifecycle.apiserver.admission.options import AdmissionOptions
     from lifecycle.apiserver.audit.log_file import Rotation
     from lifecycle.apiserver.audit.options import AuditOptions
-    from lifecycle.apiserver.authn.options import AuthenticationOptions
     from lifecycle.apiserver.filters.cors import check_allowed_origins
     from lifecycle.apiserver.storage.encryption_config.controller import (
         EncryptionOptions,
@@ -171,10 +176,6 @@ def server_settings(options: dict[str, Any]) -> dict[str, Any]:
         log_format=options.pop("audit_log_format"),
     )
     audit.check()
-    authentication = AuthenticationOptions(
-        token_auth_file=options.pop("token_auth_file")
-    )
-    authentication.check()
     encryption = EncryptionOptions(
         options.pop("encryption_provider_config"),
         options.pop("encryption_provider_config_automatic_reload"),
@@ -187,7 +188,8 @@ def server_settings(options: dict[str, Any]) -> dict[str, Any]:
             enable=names(options.pop("enable")), disable=names(options.pop("disable"))
         ),
         "audit": audit,
-        "authentication": authentication,
+        "authentication": authentication_settings(options),
+        "authorization": authorization_settings(options),
         "encryption": encryption,
         "cors_allowed_origins": allowed,
         **{

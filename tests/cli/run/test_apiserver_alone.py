@@ -4,6 +4,9 @@ from __future__ import annotations
 
 import asyncio
 import signal
+import ssl
+import urllib.error
+import urllib.request
 from collections.abc import Awaitable, Callable
 from pathlib import Path
 from typing import Any
@@ -54,6 +57,45 @@ def test_it_serves_the_api_and_nothing_else(tmp_path: Path) -> None:
 
         talk(kubeconfig, scene)
         assert server.stop() == 0
+
+
+def status_of(url: str, token: str = "") -> int:
+    """What a request without a client certificate is answered."""
+    headers = {"Authorization": f"Bearer {token}"} if token else {}
+    request = urllib.request.Request(f"{url}/api/v1/namespaces", headers=headers)
+    try:
+        with urllib.request.urlopen(request, context=ssl._create_unverified_context()) as answer:
+            return int(answer.status)
+    except urllib.error.HTTPError as error:
+        with error:
+            return error.code
+
+
+@pytest.mark.parametrize(
+    ("words", "nobody", "jane"),
+    [
+        ((), 403, 403),
+        (("--anonymous-auth=false",), 401, 403),
+        (
+            ("--authorization-mode=AlwaysAllow",),
+            401,
+            200,
+        ),  # everybody may do everything: who nobody knows stays outside
+        (("--authorization-mode=AlwaysDeny,AlwaysAllow", "--anonymous-auth"), 401, 200),
+        (("--authorization-mode=ABAC", "--authorization-policy-file=policy"), 403, 200),
+    ],
+)
+def test_who_may_come_in_is_what_the_flags_say(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, words: tuple[str, ...], nobody: int, jane: int
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    Path("tokens").write_text("secret,jane,1\n")
+    Path("policy").write_text(
+        '{"apiVersion": "abac.authorization.kubernetes.io/v1beta1", "kind": "Policy",'
+        ' "spec": {"user": "jane", "namespace": "*", "resource": "*", "apiGroup": "*"}}\n'
+    )
+    with LoneServer("apiserver", "--kubeconfig", "kubeconfig", "--token-auth-file", "tokens", *words) as server:
+        assert (status_of(server.url), status_of(server.url, "secret")) == (nobody, jane)
 
 
 def test_two_share_one_etcd_and_one_goes_on_when_the_other_is_killed(tmp_path: Path) -> None:

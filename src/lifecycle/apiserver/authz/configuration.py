@@ -311,8 +311,7 @@ def build_authorization(
         return UnionAuthorizer(
             PrivilegedGroups(), *build_authorizers(options, reader, clock)
         )
-    if wrong := options.errors():
-        raise ValueError(wrong[0])
+    options.check()
     return ConfiguredAuthorizer(
         read_configuration(options.config, "AuthorizationConfiguration"), reader, clock
     )

@@ -85,6 +85,16 @@ class AuthorizationOptions:
             errs.append(f"authorization-mode {modes} has mode specified more than once")
         return errs
 
+    def check(self) -> None:
+        """Raises ValueError with upstream's sentence for flags that do not go
+        together.
+        """
+        errors = self.errors()
+        if errors:
+            raise ValueError(
+                errors[0] if len(errors) == 1 else "[" + ", ".join(errors) + "]"
+            )
+
     def _beside_a_config(self) -> list[str]:
         if self.modes != KUBEADM_MODES or self.policy_file or self.webhook_config_file:
             return [
@@ -100,11 +110,7 @@ def build_authorizers(
     """The authorizers of the flags, in their order. Raises ValueError with upstream's
     sentence for flags that do not go together.
     """
-    errors = options.errors()
-    if errors:
-        raise ValueError(
-            errors[0] if len(errors) == 1 else "[" + ", ".join(errors) + "]"
-        )
+    options.check()
     return list(_build(options, reader, clock))
 
 

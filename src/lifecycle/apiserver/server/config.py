@@ -36,7 +36,7 @@ from lifecycle.apiserver.authn.service_account import ServiceAccountTokens
 from lifecycle.apiserver.authn.token_request import TokenRequests
 from lifecycle.apiserver.authz.configuration import build_authorization
 from lifecycle.apiserver.authz.escalation import EscalationCheck
-from lifecycle.apiserver.authz.modes import AuthorizationOptions
+from lifecycle.apiserver.authz.modes import ALWAYS_ALLOW, AuthorizationOptions
 from lifecycle.apiserver.authz.rbac import RBACAuthorizer
 from lifecycle.apiserver.registry.authentication.reviews import AuthenticationReviews
 from lifecycle.apiserver.registry.authorization.reviews import AccessReviews, Review
@@ -75,7 +75,11 @@ class Config:
         )
         self.legacy_tokens = LegacyServiceAccountTokens(self.tokens)
         options = replace(authentication or AuthenticationOptions())
-        options.anonymous = options.anonymous and allow_anonymous
+        modes = authorization or AuthorizationOptions()
+        # who lets everybody do everything must at least know who it was
+        options.anonymous = (
+            options.anonymous and allow_anonymous and ALWAYS_ALLOW not in modes.modes
+        )
         self.authentication = build_authentication(
             options,
             clock,
@@ -92,9 +96,7 @@ class Config:
         self.authenticator = self.authentication.authenticator
         self.request_header = options.request_header
 
-        self.authorizer = build_authorization(
-            authorization or AuthorizationOptions(), reader, clock
-        )
+        self.authorizer = build_authorization(modes, reader, clock)
         members = self.authorizer.authorizers
         self.rbac = next(
             (each for each in members if isinstance(each, RBACAuthorizer)), None

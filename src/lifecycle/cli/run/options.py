@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Any, TextIO, TypeVar
 import click
 
 from lifecycle.api.late_import import late_import
+from lifecycle.cli.go_flags import Duration, flag
 from lifecycle.cli.refusal import Refusal, refusals
 from lifecycle.cli.signals import first_signal
 
@@ -29,37 +30,6 @@ F = TypeVar("F", bound=Callable[..., Any])
 
 LINE = "%(levelname).1s%(asctime)s.%(msecs)03d %(name)s] %(message)s"
 LEVELS = ("WARNING", "INFO", "DEBUG")
-
-
-class Duration(click.ParamType):
-    """`15s`, `1m30s`; seconds."""
-
-    name = "duration"
-
-    def convert(self, value: Any, param: Any, ctx: Any) -> float:
-        """Read it."""
-        from lifecycle.api.go_duration import parse_duration
-
-        if isinstance(value, float):
-            return value
-        try:
-            return parse_duration(str(value))
-        except ValueError as error:
-            self.fail(str(error), param, ctx)
-
-
-def flag(name: str, *, default: bool, text: str) -> Callable[[F], F]:
-    """A boolean as Go's programs take it: `--name`, `--name=false`."""
-    return click.option(
-        f"--{name}",
-        type=bool,
-        is_flag=False,
-        flag_value=True,
-        default=default,
-        show_default=True,
-        metavar="[=true|false]",
-        help=text,
-    )
 
 
 def connection_options(function: F) -> F:
