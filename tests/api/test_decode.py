@@ -207,6 +207,27 @@ def test_internal_types_show_every_field_under_its_go_name() -> None:
     assert shown == {"Name": "", "Protocol": "UDP", "AppProtocol": None, "Port": 53, "TargetPort": 0, "NodePort": 0}
 
 
+def test_maps_of_internal_types_are_shown_in_the_order_of_their_keys_as_go_prints_them() -> None:
+    metadata = {
+        "annotations": {"b": "", "a": "1"},
+        "labels": {"job-name": "one", "batch.kubernetes.io/job-name": "one"},
+    }
+    shown = internal_value("core/v1.PodTemplateSpec", {"metadata": metadata})
+    assert list(shown)[:2] == ["labels", "annotations"]
+    assert (list(shown["labels"]), list(shown["annotations"])) == (
+        ["batch.kubernetes.io/job-name", "job-name"],
+        ["a", "b"],
+    )
+    selector = {
+        "matchExpressions": [{"values": ["x"], "operator": "In", "key": "k"}],
+        "matchLabels": {"b": "2", "a": "1"},
+    }
+    text = fast_json.dumps(internal_value("meta/v1.LabelSelector", selector))
+    assert text == (
+        b'{"matchLabels":{"a":"1","b":"2"},"matchExpressions":[{"key":"k","operator":"In","values":["x"]}]}'
+    )
+
+
 _json = st.recursive(
     st.none() | st.booleans() | st.integers(-5, 5) | st.sampled_from(["", "a", "1", "100m", "2026-01-01T00:00:00Z"]),
     lambda inner: (

@@ -124,12 +124,13 @@ def _tagged(name: str, value: Any) -> Any:
     """
     if not isinstance(value, dict) or not is_struct(name):
         return value
-    bare = {
-        field.json_name
-        for field in declared_fields(name)
-        if field.omit_empty and field.type.startswith(("[]", "map["))
-    }
-    return {key: item for key, item in value.items() if item or key not in bare}
+    shown: dict[str, Any] = {}
+    for field in declared_fields(name):
+        item = value.get(field.json_name)
+        bare = field.omit_empty and field.type.startswith(("[]", "map["))
+        if field.json_name in value and (item or not bare):
+            shown[field.json_name] = internal_value(field.type, item)
+    return shown
 
 
 def _struct(name: str, external: dict[str, Any]) -> dict[str, Any]:
