@@ -11,6 +11,7 @@ Upstream: `pkg/volume/emptydir/empty_dir.go` (`SetUpAt`, `setupTmpfs`,
 
 from __future__ import annotations
 
+import os
 import shutil
 import subprocess
 from pathlib import Path
@@ -34,8 +35,10 @@ class Mounter(Protocol):
         """A `tmpfs` of at most `size` bytes."""
         ...
 
-    def bind(self, source: Path, target: Path) -> None:
-        """Make a file or directory appear somewhere else too."""
+    def bind(self, source: Path, target: Path, opened: int) -> None:
+        """Make a file or directory appear somewhere else too: the one that is open as
+        `opened`, whatever has become of `source` meanwhile.
+        """
         ...
 
     def unmount(self, path: Path) -> None:
@@ -57,7 +60,7 @@ class NotedMounter:
         path.chmod(0o1777)
         self.tmpfs[path] = size
 
-    def bind(self, source: Path, target: Path) -> None:
+    def bind(self, source: Path, target: Path, opened: int) -> None:
         """Taken note of."""
         self.binds[target] = source
 
@@ -95,9 +98,10 @@ class LinuxMounter:
             if failed:
                 raise VolumeError(f"mount failed: {failed}")
 
-    def bind(self, source: Path, target: Path) -> None:
-        """`mount --bind`."""
-        failed = self._run("mount", "--bind", str(source), str(target))
+    def bind(self, source: Path, target: Path, opened: int) -> None:
+        """`mount --bind`, which is not to look up the path once more."""
+        there = f"/proc/{os.getpid()}/fd/{opened}"
+        failed = self._run("mount", "--no-canonicalize", "--bind", there, str(target))
         if failed:
             raise VolumeError(f"mount failed: {failed}")
 
