@@ -14,9 +14,9 @@ from __future__ import annotations
 import asyncio
 import builtins
 import os
-import shutil
 import tarfile
 import zlib
+from contextlib import suppress
 from pathlib import Path
 from typing import Any
 
@@ -29,6 +29,7 @@ from lifecycle.cri.images.layers import unpack
 from lifecycle.cri.images.oci_image import BuiltImage, digest_of_bytes
 from lifecycle.cri.images.pull import Puller
 from lifecycle.cri.images.reference import normalized_name
+from lifecycle.cri.removal import remove_tree
 
 SHORT = 16
 """Digits of a layer's hash in its directory's name: the kernel's overlay options must
@@ -135,11 +136,12 @@ class ImageStore:
 
     def _unpack(self, data: bytes, directory: str) -> None:
         beside = self.layers / (directory + ".new")
-        shutil.rmtree(beside, ignore_errors=True)
+        remove_tree(beside)
         try:
             unpack(data, beside, self.overlay)
         except BaseException:
-            shutil.rmtree(beside, ignore_errors=True)
+            with suppress(OSError):
+                remove_tree(beside)
             raise
         if not self.overlay:
             (self.layers / (directory + ".tar")).write_bytes(
@@ -226,7 +228,8 @@ class ImageStore:
         used = {layer for image in self._images.values() for layer in image["layers"]}
         for layer in known["layers"]:
             if layer not in used:
-                shutil.rmtree(self.layers / layer, ignore_errors=True)
+                with suppress(OSError):
+                    remove_tree(self.layers / layer)
                 (self.layers / f"{layer}.tar").unlink(missing_ok=True)
 
     def lay_out(self, image_id: str, target: Path) -> None:

@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import asyncio
 import os
-import shutil
 import signal
 import time
 from contextlib import suppress
@@ -26,6 +25,7 @@ from lifecycle.cri.apis.pod_sandbox import PodSandboxConfig, PodSandboxState
 from lifecycle.cri.id_mappings import id_mappings
 from lifecycle.cri.images.users import resolve_user
 from lifecycle.cri.oci_spec import container_spec, resources
+from lifecycle.cri.removal import remove_tree
 from lifecycle.cri.sandbox.cgroups import Cgroup
 from lifecycle.cri.sandbox.clean import clean_bundle
 from lifecycle.cri.sandbox.image_volumes import image_volumes
@@ -102,7 +102,7 @@ class Containers(RuntimeState):
         try:
             spec["mounts"] += await image_volumes(config.mounts, self.images, directory)
         except RuntimeServiceError:
-            shutil.rmtree(directory)
+            await asyncio.to_thread(remove_tree, directory)
             raise
         log = (
             f"{sandbox.config.log_directory}/{config.log_path}"

@@ -12,7 +12,6 @@ Upstream: `pkg/volume/emptydir/empty_dir.go` (`SetUpAt`, `setupTmpfs`,
 from __future__ import annotations
 
 import os
-import shutil
 import subprocess
 from pathlib import Path
 from typing import Protocol
@@ -20,6 +19,7 @@ from typing import Protocol
 from lifecycle.api.pod_resources import pod_limits
 from lifecycle.api.quantity import parse_quantity
 from lifecycle.api.wire import Object
+from lifecycle.cri.removal import remove_tree
 from lifecycle.kubelet.config.directories import DIRECTORY_MODE
 from lifecycle.kubelet.volume.payloads import VolumeError
 
@@ -171,4 +171,4 @@ def tear_down(path: Path, meta: Path, mounter: Mounter) -> None:
     """
     mounter.unmount(path)
     for directory in (path, meta):
-        shutil.rmtree(directory, ignore_errors=not directory.exists())
+        remove_tree(directory)

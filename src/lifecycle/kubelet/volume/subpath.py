@@ -24,10 +24,11 @@ from pathlib import Path
 from lifecycle.kubelet.config.directories import DIRECTORY_MODE
 from lifecycle.kubelet.volume.empty_dir import Mounter, is_mount_point
 
-LOOK = getattr(os, "O_PATH", os.O_RDONLY) | os.O_NOFOLLOW | os.O_CLOEXEC
+LOOK = getattr(os, "O_PATH", os.O_NONBLOCK) | os.O_NOFOLLOW | os.O_CLOEXEC
 """A file opened only to say which one is meant; elsewhere than on Linux, as near to it
 as can be.
 """
+LOOKS_ONLY = hasattr(os, "O_PATH")
 
 
 class SubpathError(Exception):
@@ -84,8 +85,13 @@ def _step(parent: int, name: str, mode: int, *, last: bool) -> int:
         return _open(name, flags, parent)
     os.mkdir(name, dir_fd=parent)
     made = _open(name, flags | os.O_DIRECTORY, parent)
-    os.chmod(f"/proc/self/fd/{made}" if os.path.isdir("/proc/self/fd") else made, mode)
+    change_mode(made, mode)
     return made
+
+
+def change_mode(opened: int, mode: int) -> None:
+    """Of what was opened with `LOOK`, which the kernel does not take itself."""
+    os.chmod(f"/proc/self/fd/{opened}" if LOOKS_ONLY else opened, mode)
 
 
 def _open(name: str, flags: int, parent: int) -> int:
