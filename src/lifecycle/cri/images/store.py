@@ -29,6 +29,7 @@ from lifecycle.cri.images.layers import unpack
 from lifecycle.cri.images.oci_image import BuiltImage, digest_of_bytes
 from lifecycle.cri.images.pull import Puller
 from lifecycle.cri.images.reference import normalized_name
+from lifecycle.cri.images.small_file import read_small
 from lifecycle.cri.removal import remove_tree
 
 SHORT = 16
@@ -239,12 +240,13 @@ class ImageStore:
 
     def read_file(self, image_id: str, name: str) -> str:
         """A text file of the image, from the topmost layer that has it; empty if none
-        does. Links are not followed.
+        does. Links are not followed, neither to it nor on the way to it. Raises
+        ValueError for one that is larger than such files are.
         """
         for layer in reversed(self._images[image_id]["layers"]):
             path = self.layers / layer / name.lstrip("/")
-            if path.is_file() and not path.is_symlink():
-                return path.read_text(errors="replace")
+            if Path(os.path.realpath(path)) == path.absolute() and path.is_file():
+                return read_small(path).decode(errors="replace")
         return ""
 
     def usage(self) -> tuple[int, int]:

@@ -66,11 +66,17 @@ class Containers(RuntimeState):
             )
         image = self.images.get(image_id)
         container_id = token_hex(32)
-        user = resolve_user(
-            security,
-            image["config"].get("User", ""),
-            lambda name: self.images.read_file(image_id, name),
-        )
+        try:
+            user = resolve_user(
+                security,
+                image["config"].get("User", ""),
+                lambda name: self.images.read_file(image_id, name),
+            )
+        except ValueError as error:  # a file of users that is none
+            raise RuntimeServiceError(
+                "rpc error: code = Unknown desc = failed to generate container"
+                f' "{container_id}" spec: {error}'
+            ) from None
         target = self._containers.get(
             (security.get("namespace_options") or {}).get("target_id") or ""
         )
