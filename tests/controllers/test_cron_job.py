@@ -280,3 +280,38 @@ def test_a_year_of_missed_minutes_is_counted_in_no_time_and_a_never_is_an_error(
     assert asked < 10
     with pytest.raises(InvalidScheduleError):
         most_recent_schedule_time(a_cron_job(None, None), seconds("2028-01-01T00:00:30+00:00"), lambda after: None)
+
+
+@pytest.mark.parametrize(
+    ("expression", "last", "now"),
+    [
+        (
+            "* * * 1-6 *",
+            "2023-06-30T23:58:00Z",
+            "2026-06-30T12:00:30Z",
+        ),  # half a year of every minute after one of none
+        ("* * * 1-6 *", "2023-06-30T23:58:00Z", "2026-09-01T00:00:00Z"),
+        ("*/7 * 1-15 * *", "2026-01-15T23:50:00Z", "2026-03-15T23:55:59Z"),
+        ("* * * * *", "1970-01-01T00:00:00Z", "2026-06-30T12:00:30Z"),
+        ("@every 1s", "1970-01-01T00:00:00Z", "2026-06-30T12:00:30Z"),
+    ],
+)
+def test_the_last_missed_run_is_found_without_walking_through_all(expression: str, last: str, now: str) -> None:
+    schedule, asked = next_after(expression), 0
+
+    def counted(after: float) -> float | None:
+        nonlocal asked
+        asked += 1
+        return schedule(after)
+
+    cron_job = {"metadata": {}, "spec": {}, "status": {"lastScheduleTime": last}}
+    until = float(parse_time(now))
+    found = most_recent_schedule_time(cron_job, until, counted).at
+    assert asked < 200
+    walked, at = None, schedule(until - 40 * 86400 * (6 if "1-6" in expression else 1))
+    if expression == "@every 1s":
+        assert found == until
+        return
+    while at is not None and at <= until:
+        walked, at = at, schedule(at)
+    assert found == walked
