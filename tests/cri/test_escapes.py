@@ -10,6 +10,8 @@ What an attempt would write is what is there already, so that nothing is broken 
 
 from __future__ import annotations
 
+import asyncio
+import fcntl
 import os
 import platform
 import subprocess
@@ -27,6 +29,7 @@ from lifecycle.cri.images.oci_image import File, layer
 from lifecycle.cri.images.store import ImageStore
 from lifecycle.cri.sandbox import in_root
 from lifecycle.cri.sandbox.credentials import refuse_own_program
+from lifecycle.cri.sandbox.launch import read_json
 from lifecycle.kubelet.kuberuntime.security_context import security_context
 from tests.conftest import unavailable
 from tests.cri.subjects import why_not
@@ -260,6 +263,40 @@ def test_the_runtimes_own_program_cannot_be_a_containers(node: Node) -> None:
     for program in ("/proc/self/exe", "/tmp/link", "/tmp/script", "/tmp/twice"):
         with pytest.raises(Exception, match="permission denied"):
             node.running.run(runtime.exec_sync(node.containers["ordinary"], (program, "-V"), 10))
+
+
+def test_what_enters_a_container_is_a_copy_that_nobody_can_write_to(node: Node) -> None:
+    """The check before can be outrun: what a container that does so holds is nothing of the machine's."""
+    if platform.system() != "Linux":
+        unavailable("sealed files in memory are Linux's")
+    runtime = node.running.subject.runtime
+    shim = read_json(f"{runtime.root}/containers/{node.containers['ordinary']}/pid.json")["shim"]
+
+    async def entering() -> str:
+        running = asyncio.ensure_future(runtime.exec_sync(node.containers["ordinary"], ("sleep", "2"), 10))
+        found: list[str] = []
+        while not found:
+            found = await asyncio.to_thread(_entering)
+        exe = os.readlink(f"/proc/{found[0]}/exe")
+        await running
+        return exe
+
+    def _entering() -> list[str]:
+        words = f"lifecycle.cri.sandbox.execute\0{runtime.root}".encode()
+        found = []
+        for path in Path("/proc").glob("[0-9]*/cmdline"):
+            with suppress(OSError):
+                if words in path.read_bytes():
+                    found.append(path.parent.name)
+        return found
+
+    assert node.running.run(entering()) == "/memfd:python (deleted)"
+    with open(f"/proc/{shim}/exe", "rb") as file:
+        seals = fcntl.fcntl(file, fcntl.F_GET_SEALS)
+    assert seals & fcntl.F_SEAL_WRITE
+    assert seals & fcntl.F_SEAL_SEAL
+    with pytest.raises(OSError, match=r"busy|not permitted"):
+        os.open(f"/proc/{shim}/exe", os.O_WRONLY)
 
 
 def test_the_check_for_ones_own_program_lets_others_pass(tmp_path: Path) -> None:

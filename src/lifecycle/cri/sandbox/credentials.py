@@ -75,7 +75,7 @@ def refuse_own_program(program: str) -> None:
     container may be given a handle to no more than runc's (CVE-2019-5736).
 
     A container that is already running could exchange the link in the moment between
-    this look and `exec`.
+    this look and `exec`; then what it holds is a sealed copy: see `own_program`.
     """
     here = os.stat("/proc/self/exe")
     for _ in range(MAX_INTERPRETERS):
