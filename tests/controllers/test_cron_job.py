@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 from dataclasses import dataclass
 from datetime import datetime
+from functools import cache
 from typing import Any
 
 import pytest
@@ -231,6 +232,9 @@ def test_the_short_way_goes_astray_where_runs_are_not_evenly_spaced() -> None:
     assert (found.at, found.missed) == (None, 3)
 
 
+_parsed = cache(parse_standard)
+
+
 @dataclass
 class CountingSchedule:
     """Counts how often it is asked. Without an expression it never comes."""
@@ -240,7 +244,7 @@ class CountingSchedule:
 
     def next(self, after: float) -> float | None:
         self.asked += 1
-        return parse_standard(self.expression).next(after) if self.expression else None
+        return _parsed(self.expression).next(after) if self.expression else None
 
 
 def test_a_year_of_missed_minutes_is_counted_in_no_time_and_a_never_is_an_error() -> None:
@@ -251,3 +255,27 @@ def test_a_year_of_missed_minutes_is_counted_in_no_time_and_a_never_is_an_error(
     assert counting.asked < 10
     with pytest.raises(InvalidScheduleError):
         most_recent_schedule_time(a_cron_job(None, None), now, CountingSchedule())
+
+
+@pytest.mark.parametrize(
+    ("expression", "last", "now", "shortly_before"),
+    [
+        # half a year of every minute after one of none
+        ("* * * 1-6 *", "2023-06-30T23:58:00Z", "2026-06-30T12:00:30Z", "2026-06-30T10:00:00Z"),
+        ("* * * 1-6 *", "2023-06-30T23:58:00Z", "2026-09-01T00:00:00Z", "2026-06-30T22:00:00Z"),
+        ("*/7 * 1-15 * *", "2026-01-15T23:50:00Z", "2026-03-15T23:55:59Z", "2026-03-15T20:00:00Z"),
+        ("* * * * *", "1970-01-01T00:00:00Z", "2026-06-30T12:00:30Z", "2026-06-30T10:00:00Z"),
+        ("@every 1s", "1970-01-01T00:00:00Z", "2026-06-30T12:00:30Z", "2026-06-30T12:00:00Z"),
+    ],
+)
+def test_the_last_missed_run_is_found_without_walking_through_all(
+    expression: str, last: str, now: str, shortly_before: str
+) -> None:
+    counting, until = CountingSchedule(expression), float(parse_time(now))
+    cron_job = {"metadata": {}, "spec": {}, "status": {"lastScheduleTime": last}}
+    found = most_recent_schedule_time(cron_job, until, counting).at
+    assert counting.asked < 200
+    walked, at = None, counting.next(parse_time(shortly_before))
+    while at is not None and at <= until:
+        walked, at = at, counting.next(at)
+    assert found == walked

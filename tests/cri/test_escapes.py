@@ -10,8 +10,11 @@ What an attempt would write is what is there already, so that nothing is broken 
 
 from __future__ import annotations
 
+import asyncio
+import fcntl
 import os
 import platform
+import subprocess
 import sys
 from collections.abc import Iterator
 from contextlib import suppress
@@ -20,10 +23,13 @@ from pathlib import Path
 
 import pytest
 
+from lifecycle.cri.apis.errors import RuntimeServiceError
 from lifecycle.cri.images.layers import unpack
 from lifecycle.cri.images.oci_image import File, layer
+from lifecycle.cri.images.store import ImageStore
+from lifecycle.cri.sandbox import in_root
 from lifecycle.cri.sandbox.credentials import refuse_own_program
-from lifecycle.cri.sandbox.rootfs import _inside
+from lifecycle.cri.sandbox.launch import read_json
 from lifecycle.kubelet.kuberuntime.security_context import security_context
 from tests.conftest import unavailable
 from tests.cri.subjects import why_not
@@ -259,6 +265,40 @@ def test_the_runtimes_own_program_cannot_be_a_containers(node: Node) -> None:
             node.running.run(runtime.exec_sync(node.containers["ordinary"], (program, "-V"), 10))
 
 
+def test_what_enters_a_container_is_a_copy_that_nobody_can_write_to(node: Node) -> None:
+    """The check before can be outrun: what a container that does so holds is nothing of the machine's."""
+    if platform.system() != "Linux":
+        unavailable("sealed files in memory are Linux's")
+    runtime = node.running.subject.runtime
+    shim = read_json(f"{runtime.root}/containers/{node.containers['ordinary']}/pid.json")["shim"]
+
+    async def entering() -> str:
+        running = asyncio.ensure_future(runtime.exec_sync(node.containers["ordinary"], ("sleep", "2"), 10))
+        found: list[str] = []
+        while not found:
+            found = await asyncio.to_thread(_entering)
+        exe = os.readlink(f"/proc/{found[0]}/exe")
+        await running
+        return exe
+
+    def _entering() -> list[str]:
+        words = f"lifecycle.cri.sandbox.execute\0{runtime.root}".encode()
+        found = []
+        for path in Path("/proc").glob("[0-9]*/cmdline"):
+            with suppress(OSError):
+                if words in path.read_bytes():
+                    found.append(path.parent.name)
+        return found
+
+    assert node.running.run(entering()) == "/memfd:python (deleted)"
+    with open(f"/proc/{shim}/exe", "rb") as file:
+        seals = fcntl.fcntl(file, fcntl.F_GET_SEALS)
+    assert seals & fcntl.F_SEAL_WRITE
+    assert seals & fcntl.F_SEAL_SEAL
+    with pytest.raises(OSError, match=r"busy|not permitted"):
+        os.open(f"/proc/{shim}/exe", os.O_WRONLY)
+
+
 def test_the_check_for_ones_own_program_lets_others_pass(tmp_path: Path) -> None:
     refuse_own_program("/bin/sh")
     (tmp_path / "script").write_text("#!/bin/sh -e\n")
@@ -305,12 +345,142 @@ def test_no_layer_writes_or_deletes_outside_of_its_image(name: str, overlay: boo
 
 def test_a_mount_over_a_link_in_the_image_does_not_land_on_the_machine(tmp_path: Path) -> None:
     """Neither does one whose path climbs: a pod may say `mountPath: /../../x`."""
+    if platform.system() != "Linux":
+        unavailable("handles of files, by which places are named, are Linux's")
     root = tmp_path / "root"
-    root.mkdir()
+    (root / "etc").mkdir(parents=True)
     (root / "data").symlink_to("/etc")
     (root / "up").symlink_to("../../../../etc")
-    for name in ("/data", "/data/x", "/up/passwd"):
-        with pytest.raises(OSError, match="leads out of the container"):
-            _inside(str(root), name)
-    for name in ("/data/../../x", "/../../x", "../x", "//x", "/x/../../x"):
-        assert _inside(str(root), name) == f"{root}/x"
+    (root / "etc/self").symlink_to("../absent/later")
+    for name, found in (
+        ("/data", "etc"),
+        ("/data/x", "etc/x"),
+        ("/up/passwd", "etc/passwd"),
+        ("/etc/self", "absent/later"),
+        ("/data/../../x", "x"),
+        ("/../../x", "x"),
+        ("../x", "x"),
+        ("//x", "x"),
+        ("/", ""),
+    ):
+        with in_root.opened(str(root), name) as place:
+            assert in_root.path_of(place) == str(root / found)
+    (root / "round").symlink_to("round")
+    with pytest.raises(OSError, match="symbolic links"), in_root.opened(str(root), "/round"):
+        pass
+
+
+def test_a_directory_that_a_neighbour_exchanges_for_a_link_leads_nowhere(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """In a volume of both, at the worst moment: whenever a name is about to be opened, it is a link to the machine."""
+    if platform.system() != "Linux":
+        unavailable("handles of files, by which places are named, are Linux's")
+    machine, volume = tmp_path / "machine", tmp_path / "root/volume"
+    machine.mkdir()
+    (volume / "a/b").mkdir(parents=True)
+    really_open = os.open
+
+    def open_(path: str, flags: int, mode: int = 0o777, *, dir_fd: int | None = None) -> int:
+        if path == "b":
+            (volume / "a").rename(volume / "away")
+            (volume / "a").symlink_to(machine)
+        return really_open(path, flags, mode, dir_fd=dir_fd)
+
+    monkeypatch.setattr(os, "open", open_)
+    with in_root.opened(str(tmp_path / "root"), "/volume/a/b/c") as place:
+        assert in_root.path_of(place) == str(volume / "away/b/c")
+    assert list(machine.iterdir()) == []
+
+
+def test_nothing_is_mounted_over_what_tells_the_truth_in_proc(node: Node) -> None:
+    """Fake files there, and the runtime would look at them instead of the kernel's."""
+    runtime, subject = node.running.subject.runtime, node.running.subject
+
+    async def attempt(target: str) -> str:
+        config = subject.sandbox_config("proc")
+        sandbox_id = await subject.sandbox(config)
+        mounts = ({"container_path": target, "host_path": str(runtime.root)},)
+        try:
+            await subject.container(sandbox_id, config, "sleep 1000", "c", mounts=mounts)
+        except RuntimeServiceError as error:
+            return str(error)
+        finally:
+            await runtime.stop_pod_sandbox(sandbox_id)
+        return "started"
+
+    for target in ("/proc", "/proc/self", "/proc/sys/kernel"):
+        assert "cannot be mounted because it is inside /proc" in node.running.run(attempt(target))
+    assert node.running.run(attempt("/process")) == "started"
+
+
+def test_a_pipe_where_a_file_is_looked_for_holds_nobody_up(node: Node) -> None:
+    """In place of `/etc/passwd`, of a program, or of a script's interpreter: whoever opened it would wait for a writer, for ever."""
+    runtime = node.running.subject.runtime
+    script = (
+        "rm -f /etc/passwd; for f in /etc/passwd /tmp/p; do busybox mkfifo $f; chmod 755 $f; done;"
+        " printf '#!/tmp/p\\n' > /tmp/of; chmod +x /tmp/of"
+    )
+    node.running.run(runtime.exec_sync(node.neighbour, ("sh", "-c", script), 10))
+    answer = node.running.run(runtime.exec_sync(node.neighbour, ("sh", "-c", "echo $HOME"), 10))
+    assert answer.stdout == "/root\n"
+    for program in ("/tmp/p", "/tmp/of"):
+        with pytest.raises(Exception, match="permission denied"):
+            node.running.run(runtime.exec_sync(node.neighbour, (program,), 10))
+
+
+def test_no_handle_of_the_runtimes_is_a_directory_to_begin_in(node: Node) -> None:
+    runtime, subject = node.running.subject.runtime, node.running.subject
+
+    async def where(directory: str) -> str:
+        config = subject.sandbox_config("begin")
+        sandbox_id = await subject.sandbox(config)
+        try:
+            container_id = await subject.container(sandbox_id, config, "sleep 1000", "c", working_dir=directory)
+            answer = await runtime.exec_sync(container_id, ("sh", "-c", "ls -d ../../../../../etc/debian_version"), 10)
+            return str(answer.stdout)
+        except RuntimeServiceError:
+            return ""
+        finally:
+            await runtime.stop_pod_sandbox(sandbox_id)
+
+    for number in (3, 5, 7, 8, 9, 11):
+        assert node.running.run(where(f"/proc/self/fd/{number}")) == ""
+
+
+def test_a_program_does_not_begin_outside_of_its_root(tmp_path: Path) -> None:
+    """In a process whose root is another directory, and which has one of the machine's open still."""
+    if os.geteuid():
+        unavailable("root, for another root")
+    script = f"""
+import os
+from lifecycle.cri.sandbox.launch import enter_directory
+
+left_open = os.open("/", os.O_RDONLY)
+os.chroot({str(tmp_path)!r})
+os.fchdir(left_open)
+enter_directory(".")
+"""
+    done = subprocess.run([sys.executable, "-c", script], capture_output=True, text=True, check=False)
+    assert "current working directory is outside of container" in done.stderr
+
+
+def test_an_images_list_of_users_is_its_own_and_a_small_file(tmp_path: Path) -> None:
+    """A directory that is a link leads to the machine's; a file of holes would fill the memory; a pipe is waited for."""
+    store = ImageStore(tmp_path, overlay=False)
+    names = ("linked", "vast", "pipe", "plain")
+    for name in names:
+        (store.layers / name).mkdir()
+        store._images[name] = {"layers": [name]}
+    (store.layers / "linked/etc").symlink_to("/etc")
+    for name in names[1:]:
+        (store.layers / name / "etc").mkdir()
+    (store.layers / "plain/etc/passwd").write_text("me:x:1:1::/:/bin/sh\n")
+    os.mkfifo(store.layers / "pipe/etc/passwd")
+    with (store.layers / "vast/etc/passwd").open("wb") as file:
+        file.truncate(1 << 40)
+    assert store.read_file("linked", "/etc/passwd") == ""
+    assert store.read_file("pipe", "/etc/passwd") == ""
+    assert store.read_file("plain", "/etc/passwd").startswith("me:")
+    with pytest.raises(ValueError, match="larger than"):
+        store.read_file("vast", "/etc/passwd")

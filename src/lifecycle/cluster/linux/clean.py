@@ -13,7 +13,6 @@ from __future__ import annotations
 
 import asyncio
 import os
-import shutil
 import signal
 import time
 from contextlib import suppress
@@ -22,6 +21,7 @@ from pathlib import Path
 from lifecycle.cluster.linux.run_state import RUN_LABEL, RUNS, Run, cgroup_trees, runs
 from lifecycle.cri.apis.errors import RuntimeServiceError
 from lifecycle.cri.client import CriClient
+from lifecycle.cri.removal import remove_tree
 from lifecycle.cri.sandbox.clean import unmount_below
 from lifecycle.cri.sandbox.launch import start_time
 
@@ -136,7 +136,8 @@ def clean(run: Run) -> None:
         ):  # those that are our own children are ours to bury
             os.waitpid(pid, os.WNOHANG)
     unmount_below(str(run.directory))
-    shutil.rmtree(run.directory, ignore_errors=True)
+    with suppress(OSError):
+        remove_tree(run.directory)
     with suppress(OSError):
         RUNS.rmdir()  # only if it was the last one
     remaining = leftovers(run)

@@ -68,10 +68,34 @@ def most_recent_schedule_time(
     missed = int(now - first) // period + 1
     # one period further back than it seems, since the distance need not be the same
     # every time
-    at, most_recent_time = schedule.next(first + (missed - 2) * period), None
-    while at is not None and at <= now:
-        at, most_recent_time = schedule.next(at), at
-    return MostRecent(since, most_recent_time, missed)
+    at = _last_until(now, schedule, first + (missed - 2) * period)
+    return MostRecent(since, at, missed)
+
+
+def _last_until(now: float, schedule: Schedule, start: float) -> float | None:
+    """The last run that is due after `start`, at `now` or before; None if none is.
+
+    Mostly they are two or three. But a distance of half a year may be followed by half
+    a year of runs every minute, so after a while the last is found by halving: it
+    follows each moment before it, and no moment after.
+    """
+    last, at = None, schedule.next(start)
+    for _ in range(TOO_MANY_MISSED):
+        if at is None or at > now:
+            return last
+        last, at = at, schedule.next(at)
+    if at is None or at > now:
+        return last
+    early, late = int(at), int(now) + 1
+    while late - early > 1:
+        middle = (early + late) // 2
+        following = schedule.next(float(middle))
+        if following is not None and following <= now:
+            early = middle
+        else:
+            late = middle
+    following = schedule.next(float(early))
+    return following if following is not None and following <= now else at
 
 
 def next_schedule_delay(cron_job: Object, now: float, schedule: Schedule) -> float:

@@ -25,12 +25,22 @@ import tarfile
 from pathlib import Path
 from typing import BinaryIO
 
+from lifecycle.cri.removal import remove_tree
+
 WHITEOUT = ".wh."
 OPAQUE = ".wh..wh..opq"
 
 MAX_LAYER = 8 * 1024**3
 """Bytes of one unpacked layer, headers and holes included. Ours: containerd has no
 limit but the disk.
+"""
+MAX_ENTRIES = 1 << 20
+"""Files, directories and marks of one layer, each of which takes an inode of the node's
+disk: a megabyte of compressed zeroes is two million of them. Ours, again.
+"""
+MAX_DEPTH = 256
+"""Levels of one entry: each is looked at to see whether it is a link. Ours: containerd
+takes whatever a path may be long, two thousand levels.
 """
 MAX_HEADER = 1024 * 1024
 """Bytes of one header of the archive (a long name, extended attributes). Ours, as Go's
@@ -81,9 +91,12 @@ def unpack(data: bytes, target: Path, overlay: bool, limit: int = MAX_LAYER) -> 
     OSError, EOFError, `zlib.error` and `tarfile.TarError` for what is no archive.
     """
     target.mkdir(parents=True, exist_ok=True)
-    left = limit
+    left, entries = limit, 0
     with tarfile.open(fileobj=_Archive(data, limit), mode="r:") as archive:  # type: ignore[call-overload]
         while (entry := archive.next()) is not None:
+            entries += 1
+            if entries > MAX_ENTRIES:
+                raise ValueError(f"layer has more than {MAX_ENTRIES} entries")
             left -= entry.size  # holes of a sparse file take no room in the archive
             if left < 0:
                 raise ValueError(f"layer is larger than {limit} bytes")
@@ -92,6 +105,10 @@ def unpack(data: bytes, target: Path, overlay: bool, limit: int = MAX_LAYER) -> 
 
 
 def _inside(target: Path, name: str) -> Path:
+    if name.count("/") > MAX_DEPTH:
+        raise ValueError(
+            f"layer entry {name[:40]!r}… is deeper than {MAX_DEPTH} levels"
+        )
     path = Path(os.path.normpath(target / name.lstrip("/")))
     parent = Path(os.path.realpath(path.parent))
     if path != target and target not in path.parents:
@@ -164,6 +181,6 @@ def _make(
 
 def _remove(path: Path) -> None:
     if path.is_dir() and not path.is_symlink():
-        shutil.rmtree(path)
+        remove_tree(path)
     elif os.path.lexists(path):
         path.unlink()

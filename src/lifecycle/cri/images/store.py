@@ -14,9 +14,9 @@ from __future__ import annotations
 import asyncio
 import builtins
 import os
-import shutil
 import tarfile
 import zlib
+from contextlib import suppress
 from pathlib import Path
 from typing import Any
 
@@ -29,6 +29,8 @@ from lifecycle.cri.images.layers import unpack
 from lifecycle.cri.images.oci_image import BuiltImage, digest_of_bytes
 from lifecycle.cri.images.pull import Puller
 from lifecycle.cri.images.reference import normalized_name
+from lifecycle.cri.images.small_file import read_small
+from lifecycle.cri.removal import remove_tree
 
 SHORT = 16
 """Digits of a layer's hash in its directory's name: the kernel's overlay options must
@@ -135,11 +137,12 @@ class ImageStore:
 
     def _unpack(self, data: bytes, directory: str) -> None:
         beside = self.layers / (directory + ".new")
-        shutil.rmtree(beside, ignore_errors=True)
+        remove_tree(beside)
         try:
             unpack(data, beside, self.overlay)
         except BaseException:
-            shutil.rmtree(beside, ignore_errors=True)
+            with suppress(OSError):
+                remove_tree(beside)
             raise
         if not self.overlay:
             (self.layers / (directory + ".tar")).write_bytes(
@@ -226,7 +229,8 @@ class ImageStore:
         used = {layer for image in self._images.values() for layer in image["layers"]}
         for layer in known["layers"]:
             if layer not in used:
-                shutil.rmtree(self.layers / layer, ignore_errors=True)
+                with suppress(OSError):
+                    remove_tree(self.layers / layer)
                 (self.layers / f"{layer}.tar").unlink(missing_ok=True)
 
     def lay_out(self, image_id: str, target: Path) -> None:
@@ -236,12 +240,13 @@ class ImageStore:
 
     def read_file(self, image_id: str, name: str) -> str:
         """A text file of the image, from the topmost layer that has it; empty if none
-        does. Links are not followed.
+        does. Links are not followed, neither to it nor on the way to it. Raises
+        ValueError for one that is larger than such files are.
         """
         for layer in reversed(self._images[image_id]["layers"]):
             path = self.layers / layer / name.lstrip("/")
-            if path.is_file() and not path.is_symlink():
-                return path.read_text(errors="replace")
+            if Path(os.path.realpath(path)) == path.absolute() and path.is_file():
+                return read_small(path).decode(errors="replace")
         return ""
 
     def usage(self) -> tuple[int, int]:

@@ -10,13 +10,13 @@ when its owner is told, by `remove_pod_sandbox` of a recovered runtime.
 from __future__ import annotations
 
 import os
-import shutil
 import signal
 import sys
 import time
 from contextlib import suppress
 from pathlib import Path
 
+from lifecycle.cri.removal import remove_tree
 from lifecycle.cri.sandbox import syscalls
 from lifecycle.cri.sandbox.cgroups import Cgroup
 from lifecycle.cri.sandbox.launch import read_json, start_time
@@ -57,7 +57,8 @@ def clean_bundle(directory: Path) -> None:
     with suppress(FileNotFoundError):
         Cgroup(read_json(f"{directory}/config.json")["linux"]["cgroupsPath"]).remove()
     unmount_below(str(directory))
-    shutil.rmtree(directory, ignore_errors=True)
+    with suppress(OSError):
+        remove_tree(directory)
 
 
 def clean(root: Path) -> None:
@@ -68,7 +69,8 @@ def clean(root: Path) -> None:
                 clean_bundle(directory)
     for kind in ("netns", "userns", "shm"):
         unmount_below(str(root / kind))
-        shutil.rmtree(root / kind, ignore_errors=True)
+        with suppress(OSError):
+            remove_tree(root / kind)
 
 
 if __name__ == "__main__":

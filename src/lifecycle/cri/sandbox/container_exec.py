@@ -18,6 +18,7 @@ from lifecycle.cri.apis.errors import RuntimeServiceError
 from lifecycle.cri.apis.streams import ExecSyncResponse, Streams
 from lifecycle.cri.sandbox import stdio
 from lifecycle.cri.sandbox.launch import read_json, write_json
+from lifecycle.cri.sandbox.own_program import own_program
 from lifecycle.cri.sandbox.processes import command, environment
 from lifecycle.cri.sandbox.records import Container
 from lifecycle.cri.sandbox.state import RuntimeState
@@ -58,6 +59,7 @@ class ContainerExec(RuntimeState):
         try:
             running = await asyncio.create_subprocess_exec(
                 *command("execute", str(container.directory), file, str(complaints)),
+                executable=await asyncio.to_thread(own_program),
                 stdin=files[0],
                 stdout=files[1],
                 stderr=files[2],

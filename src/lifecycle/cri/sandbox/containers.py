@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import asyncio
 import os
-import shutil
 import signal
 import time
 from contextlib import suppress
@@ -26,6 +25,7 @@ from lifecycle.cri.apis.pod_sandbox import PodSandboxConfig, PodSandboxState
 from lifecycle.cri.id_mappings import id_mappings
 from lifecycle.cri.images.users import resolve_user
 from lifecycle.cri.oci_spec import container_spec, resources
+from lifecycle.cri.removal import remove_tree
 from lifecycle.cri.sandbox.cgroups import Cgroup
 from lifecycle.cri.sandbox.clean import clean_bundle
 from lifecycle.cri.sandbox.image_volumes import image_volumes
@@ -66,11 +66,17 @@ class Containers(RuntimeState):
             )
         image = self.images.get(image_id)
         container_id = token_hex(32)
-        user = resolve_user(
-            security,
-            image["config"].get("User", ""),
-            lambda name: self.images.read_file(image_id, name),
-        )
+        try:
+            user = resolve_user(
+                security,
+                image["config"].get("User", ""),
+                lambda name: self.images.read_file(image_id, name),
+            )
+        except ValueError as error:  # a file of users that is none
+            raise RuntimeServiceError(
+                "rpc error: code = Unknown desc = failed to generate container"
+                f' "{container_id}" spec: {error}'
+            ) from None
         target = self._containers.get(
             (security.get("namespace_options") or {}).get("target_id") or ""
         )
@@ -102,7 +108,7 @@ class Containers(RuntimeState):
         try:
             spec["mounts"] += await image_volumes(config.mounts, self.images, directory)
         except RuntimeServiceError:
-            shutil.rmtree(directory)
+            await asyncio.to_thread(remove_tree, directory)
             raise
         log = (
             f"{sandbox.config.log_directory}/{config.log_path}"

@@ -14,6 +14,7 @@ keyrings.
 from __future__ import annotations
 
 import os
+import stat
 from typing import Any
 
 from lifecycle.cri.capability_names import ALL_CAPABILITIES
@@ -74,12 +75,14 @@ def refuse_own_program(program: str) -> None:
     container may be given a handle to no more than runc's (CVE-2019-5736).
 
     A container that is already running could exchange the link in the moment between
-    this look and `exec`.
+    this look and `exec`; then what it holds is a sealed copy: see `own_program`.
     """
     here = os.stat("/proc/self/exe")
     for _ in range(MAX_INTERPRETERS):
-        with open(program, "rb") as file:
-            if os.path.samestat(os.fstat(file.fileno()), here):
+        opened = os.open(program, os.O_RDONLY | os.O_NONBLOCK | os.O_CLOEXEC)
+        with open(opened, "rb") as file:
+            look = os.fstat(opened)
+            if os.path.samestat(look, here) or not stat.S_ISREG(look.st_mode):
                 raise PermissionError(f'exec: "{program}": permission denied')
             head = file.read(256)
         words = head[2:].split(b"\n")[0].split()

@@ -22,6 +22,7 @@ Upstream: containerd `cmd/containerd-shim-runc-v2`, runc
 
 from __future__ import annotations
 
+import errno
 import fcntl
 import json
 import os
@@ -33,6 +34,7 @@ from contextlib import suppress
 from typing import Any
 
 from lifecycle.cri.id_mappings import read_oci_id_mappings
+from lifecycle.cri.images.small_file import read_small
 from lifecycle.cri.sandbox import credentials, id_mapped, rootfs, seccomp, syscalls
 from lifecycle.cri.sandbox.cgroups import Cgroup
 
@@ -119,6 +121,7 @@ def _set_up(spec: Spec, root: str, cgroup: Cgroup) -> None:
         else:
             rootfs.mount_one(mount, root)
     rootfs.make_devices(root, spec.get("devices") or [])
+    rootfs.make_directory(root, spec["process"]["cwd"])
     rootfs.enter(root)
     for name, value in (spec["linux"].get("sysctl") or {}).items():
         with open("/proc/sys/" + name.replace(".", "/"), "w") as file:
@@ -138,12 +141,10 @@ def become_program(
     """The last step: identity, directory, `exec`. Does not return. Raises OSError."""
     environment = dict(item.partition("=")[::2] for item in process["env"])
     credentials_home(environment, process["user"]["uid"])
-    if not os.path.isdir(process["cwd"]):
-        os.makedirs(process["cwd"], exist_ok=True)
     credentials.become(process, filter_)
     if die_with_parent:  # a change of identity takes this wish away, so it comes after
         syscalls.prctl(syscalls.PR_SET_PDEATHSIG, signal.SIGKILL)
-    os.chdir(process["cwd"])
+    enter_directory(process["cwd"])
     program = credentials.find_program(process["args"][0], environment.get("PATH", ""))
     credentials.refuse_own_program(program)
     for number in range(1, signal.NSIG):
@@ -154,14 +155,28 @@ def become_program(
     os.execve(program, process["args"], environment)
 
 
+def enter_directory(path: str) -> None:
+    """Raises OSError if it is none of the container's: a handle to one of the machine's
+    would still be good, and its name in `/proc` may stand in an image (CVE-2024-21626).
+    Upstream: runc `verifyCwd`.
+    """
+    os.chdir(path)
+    try:
+        os.getcwd()
+    except FileNotFoundError:
+        raise OSError(
+            errno.ENOENT, "current working directory is outside of container", path
+        ) from None
+
+
 def credentials_home(environment: dict[str, str], uid: int) -> None:
     """`HOME` is what the container's `/etc/passwd` says, unless someone set it."""
     if "HOME" in environment:
         return
     environment["HOME"] = "/root" if uid == 0 else "/"
-    with suppress(OSError), open("/etc/passwd") as file:
-        for line in file:
-            fields = line.rstrip("\n").split(":")
+    with suppress(OSError, ValueError):
+        for line in read_small("/etc/passwd").decode(errors="replace").split("\n"):
+            fields = line.split(":")
             if len(fields) >= 6 and fields[2] == str(uid):
                 environment["HOME"] = fields[5]
                 return

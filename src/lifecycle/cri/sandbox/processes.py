@@ -17,6 +17,7 @@ from pathlib import Path
 
 from lifecycle.cri.apis.errors import RuntimeServiceError
 from lifecycle.cri.sandbox.network import in_network
+from lifecycle.cri.sandbox.own_program import own_program
 
 SOURCE = str(Path(__file__).resolve().parents[3])
 
@@ -47,6 +48,7 @@ async def launch(directory: Path, host_netns: str = "") -> tuple[int, int]:
         with (directory / "shim.log").open("wb") as log, in_network(host_netns):
             shim = subprocess.Popen(
                 command("launch", str(directory)),
+                executable=own_program(),
                 stdin=subprocess.DEVNULL,
                 stdout=subprocess.PIPE,
                 stderr=log,

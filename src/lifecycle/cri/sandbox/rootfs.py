@@ -8,10 +8,8 @@ root, mount everything else below it, make device files, turn the root around wi
 `pivot_root`, and let the old one go.
 
 Upstream: runc `libcontainer/rootfs_linux.go` (`prepareRootfs`, `mountToRootfs`,
-`pivotRoot`, `maskPath`, `readonlyPath`). Left out: resolving links of an image that
-lead outside of it is left to the kernel (`openat2` is not in Python), so a bind mount
-onto a link in the image is refused; cgroup namespaces: a container sees its own groups
-because nothing else is mounted.
+`pivotRoot`, `maskPath`, `readonlyPath`). Left out: cgroup namespaces: a container sees
+its own groups because nothing else is mounted.
 """
 
 from __future__ import annotations
@@ -22,6 +20,7 @@ from typing import Any
 
 from lifecycle.cri.sandbox import syscalls as sys
 from lifecycle.cri.sandbox.cgroups import Cgroup
+from lifecycle.cri.sandbox.in_root import by_handle, opened, path_of
 
 Spec = dict[str, Any]
 
@@ -36,6 +35,23 @@ FLAGS = {
     "strictatime": sys.MS_STRICTATIME,
     "rw": 0,
 }
+IN_PROC = frozenset(
+    f"/proc/{name}"
+    for name in (
+        "cpuinfo",
+        "diskstats",
+        "loadavg",
+        "meminfo",
+        "net/dev",
+        "slabinfo",
+        "stat",
+        "swaps",
+        "sys/crypto/fips_enabled",
+        "sys/kernel/ns_last_pid",
+        "uptime",
+    )
+)
+"""What others show in a way of their own (LXCFS). Upstream: `checkProcMount`."""
 IMAGE = "image"
 """The type of a mount that is an image: see `image_volumes`."""
 PROPAGATION = {
@@ -88,34 +104,11 @@ def mount_layers(root: Spec, rootfs: str) -> None:
     sys.mount("overlay", rootfs, "overlay", 0, data)
 
 
-def _inside(rootfs: str, path: str) -> str:
-    """`path` below the root, which `..` does not leave. Raises OSError if a link in the
-    image leads elsewhere.
-    """
-    target = rootfs + os.path.normpath("/" + path.lstrip("/"))
-    real = os.path.realpath(target)
-    if real != target and not real.startswith(rootfs + "/"):
-        raise OSError(
-            40, "mount destination is a link that leads out of the container", path
-        )
-    return real
-
-
-def _make_place(directory: bool, target: str) -> None:
-    if directory:
-        os.makedirs(target, exist_ok=True)
-    elif not os.path.exists(target):
-        os.makedirs(os.path.dirname(target), exist_ok=True)
-        with open(target, "a"):
-            pass
-
-
 def mount_one(mount: Spec, rootfs: str) -> None:
     """One entry of the spec's `mounts`; those of type `cgroup` are
     `mount_cgroups`'s.
     """
     options = mount.get("options") or []
-    target = _inside(rootfs, mount["destination"])
     flags, data, spread = 0, [], 0
     for option in options:
         if option in PROPAGATION:
@@ -124,29 +117,51 @@ def mount_one(mount: Spec, rootfs: str) -> None:
             flags |= FLAGS[option]
         else:
             data.append(option)
-    source = mount["source"]
+    source, target = mount["source"], mount["destination"]
     if mount["type"] == IMAGE and "tree" not in mount:
         source = put_together(mount)
-    directory = os.path.isdir(source) or not source.startswith("/")
-    _make_place(mount.get("directory", directory), target)
-    if mount["type"] not in ("bind", IMAGE):
-        if data and mount["type"] == "devpts":
-            data = [
-                item for item in data if item != "newinstance"
-            ]  # always so, since Linux 4.7
-        sys.mount(source, target, mount["type"], flags & ~sys.MS_BIND, ",".join(data))
-        return
-    if "tree" in mount:  # see `id_mapped`
-        sys.move_mount(mount["tree"], target)
-    else:
-        sys.mount(source, target, flags=sys.MS_BIND | sys.MS_REC)
+    directory = mount.get("directory", os.path.isdir(source) or source[:1] != "/")
+    with opened(rootfs, target, directory) as place:
+        if mount["type"] not in ("bind", IMAGE):
+            if data and mount["type"] == "devpts":
+                data = [
+                    item for item in data if item != "newinstance"
+                ]  # always so, since Linux 4.7
+            kind, alone = mount["type"], flags & ~sys.MS_BIND
+            if kind in ("proc", "sysfs") and path_of(place) != rootfs + target:
+                raise OSError(20, "must be mounted on ordinary directory", target)
+            sys.mount(source, by_handle(place), kind, alone, ",".join(data))
+            return
+        _refuse_in_proc(path_of(place).removeprefix(rootfs), source)
+        if "tree" in mount:  # see `id_mapped`
+            sys.move_mount(mount["tree"], place)
+        else:
+            sys.mount(source, by_handle(place), flags=sys.MS_BIND | sys.MS_REC)
     kept = flags & ~sys.MS_REC
-    if kept & ~sys.MS_BIND:
-        sys.mount(
-            "", target, flags=kept | sys.MS_REMOUNT | sys.MS_BIND | _locked(target)
-        )
+    with opened(rootfs, target, directory) as place:
+        change_mount(place, kept, spread)
+
+
+def _refuse_in_proc(target: str, source: str) -> None:
+    """What is checked and hidden by its name in `/proc` has to be the kernel's.
+    Upstream: `checkProcMount`.
+    """
+    if not f"{target}/".startswith("/proc/") or target in IN_PROC:
+        return
+    if target == "/proc" and os.stat(source).st_dev == os.stat("/proc").st_dev:
+        return  # the machine's own: whoever may mount that needs no way around
+    raise OSError(1, "cannot be mounted because it is inside /proc", target)
+
+
+def change_mount(place: int, flags: int, spread: int = 0) -> None:
+    """Of the mount that is on top at a place. Raises OSError if none is: the place is
+    another one now.
+    """
+    name = by_handle(place)
+    if flags & ~sys.MS_BIND:
+        sys.mount("", name, flags=flags | sys.MS_REMOUNT | sys.MS_BIND | _locked(name))
     if spread:
-        sys.mount("", target, flags=spread)
+        sys.mount("", name, flags=spread)
 
 
 def put_together(mount: Spec) -> str:
@@ -173,26 +188,30 @@ def mount_cgroups(mount: Spec, rootfs: str, cgroup: Cgroup) -> None:
 
     Upstream: runc `libcontainer/rootfs_linux.go` (`mountCgroupV1`, `mountCgroupV2`).
     """
-    target = _inside(rootfs, mount["destination"])
     options = mount.get("options") or []
     quiet = sys.MS_NOSUID | sys.MS_NODEV | sys.MS_NOEXEC
     ending = quiet | (0 if "rw" in options else sys.MS_RDONLY)
-    os.makedirs(target, exist_ok=True)
-    if cgroup.unified:
-        source = cgroup.root() if "rw" in options else cgroup.directories()[""]
-        sys.mount(source, target, flags=sys.MS_BIND)
-        sys.mount("", target, flags=ending | sys.MS_REMOUNT | sys.MS_BIND)
-        return
-    sys.mount("tmpfs", target, "tmpfs", quiet, "mode=755")
+    with opened(rootfs, mount["destination"]) as bare:
+        if cgroup.unified:
+            source = cgroup.root() if "rw" in options else cgroup.directories()[""]
+            sys.mount(source, by_handle(bare), flags=sys.MS_BIND)
+        else:
+            sys.mount("tmpfs", by_handle(bare), "tmpfs", quiet, "mode=755")
+    with opened(rootfs, mount["destination"]) as top:
+        if not cgroup.unified:
+            _mount_trees(cgroup, by_handle(top), ending)
+        change_mount(top, ending)
+
+
+def _mount_trees(cgroup: Cgroup, target: str, flags: int) -> None:
     for controller, directory in cgroup.directories().items():
         place = f"{target}/{cgroup.tree_name(controller)}"
         if not os.path.isdir(place):
             os.mkdir(place)
             sys.mount(directory, place, flags=sys.MS_BIND)
-            sys.mount("", place, flags=ending | sys.MS_REMOUNT | sys.MS_BIND)
+            sys.mount("", place, flags=flags | sys.MS_REMOUNT | sys.MS_BIND)
         if cgroup.tree_name(controller) != controller:
             os.symlink(cgroup.tree_name(controller), f"{target}/{controller}")
-    sys.mount("", target, flags=ending | sys.MS_REMOUNT | sys.MS_BIND)
 
 
 def _locked(target: str) -> int:
@@ -206,22 +225,29 @@ def make_devices(rootfs: str, extra: list[Spec]) -> None:
     old = os.umask(0)
     trees = [device for device in extra if "tree" in device]
     for device in trees:  # whoever is root of a user namespace makes none
-        path = _inside(rootfs, device["container_path"])
-        _make_place(False, path)
-        sys.move_mount(device["tree"], path)
-    for name, (major, minor) in DEVICES.items():
-        path = f"{rootfs}/dev/{name}"
-        if not os.path.exists(path):
-            os.mknod(path, 0o666 | stat.S_IFCHR, os.makedev(major, minor))
-    for name, target in LINKS.items():
-        if not os.path.lexists(f"{rootfs}/dev/{name}"):
-            os.symlink(target, f"{rootfs}/dev/{name}")
+        with opened(rootfs, device["container_path"], directory=False) as place:
+            sys.move_mount(device["tree"], place)
+    with opened(rootfs, "/dev") as dev:
+        present = set(os.listdir(by_handle(dev)))
+        for name, numbers in DEVICES.items():
+            if name not in present:
+                device_number = os.makedev(*numbers)
+                os.mknod(name, 0o666 | stat.S_IFCHR, device_number, dir_fd=dev)
+        for name, target in LINKS.items():
+            if name not in present:
+                os.symlink(target, name, dir_fd=dev)
     for device in extra if not trees else ():
         info = os.stat(device["host_path"])
-        path = _inside(rootfs, device["container_path"])
-        os.makedirs(os.path.dirname(path), exist_ok=True)
-        os.mknod(path, info.st_mode, info.st_rdev)
+        parent, name = os.path.split(device["container_path"])
+        with opened(rootfs, parent) as place:
+            os.mknod(name, info.st_mode, info.st_rdev, dir_fd=place)
     os.umask(old)
+
+
+def make_directory(rootfs: str, path: str) -> None:
+    """The one that the program is to begin in. Upstream: `prepareRootfs`."""
+    with opened(rootfs, path):
+        pass
 
 
 def enter(rootfs: str) -> None:

@@ -51,7 +51,7 @@ PR_SET_PDEATHSIG, PR_SET_KEEPCAPS, PR_CAPBSET_DROP = 1, 8, 24
 PR_SET_CHILD_SUBREAPER, PR_SET_NO_NEW_PRIVS = 36, 38
 PR_CAP_AMBIENT, PR_CAP_AMBIENT_CLEAR_ALL = 47, 4
 
-OPEN_TREE_CLONE, MOVE_MOUNT_F_EMPTY_PATH = 1, 4
+OPEN_TREE_CLONE, MOVE_MOUNT_F_EMPTY_PATH, MOVE_MOUNT_T_EMPTY_PATH = 1, 4, 64
 MOUNT_ATTR_IDMAP = 0x00100000
 AT_FDCWD, AT_EMPTY_PATH, AT_RECURSIVE = -100, 0x1000, 0x8000
 
@@ -132,12 +132,13 @@ def open_tree(path: str, recursive: bool = False) -> int:
     return int(fd)
 
 
-def move_mount(tree: int, target: str) -> None:
-    """Attach what `open_tree` has copied."""
-    moved = _libc.syscall(
-        _MOVE_MOUNT, tree, b"", AT_FDCWD, target.encode(), MOVE_MOUNT_F_EMPTY_PATH
-    )
-    _check("move_mount", moved, target)
+def move_mount(tree: int, target: str | int) -> None:
+    """Attach what `open_tree` has copied, at a path or at what is open."""
+    flags, place, path = MOVE_MOUNT_F_EMPTY_PATH, AT_FDCWD, target
+    if isinstance(target, int):
+        flags, place, path = flags | MOVE_MOUNT_T_EMPTY_PATH, target, ""
+    moved = _libc.syscall(_MOVE_MOUNT, tree, b"", place, str(path).encode(), flags)
+    _check("move_mount", moved, str(target))
 
 
 def map_ids(tree: int, user_namespace: int, recursive: bool = False) -> None:

@@ -12,9 +12,10 @@ Upstream: `pkg/kubelet/kubelet_getters.go`, `kubelet_pods.go` (`makePodDataDirs`
 
 from __future__ import annotations
 
-import shutil
 from collections.abc import Container, Iterator
 from pathlib import Path
+
+from lifecycle.cri.removal import remove_tree
 
 DEFAULT_ROOT_DIR = Path("/var/lib/kubelet")
 DIRECTORY_MODE = 0o750
@@ -114,7 +115,7 @@ class PodDirectories:
                     f"{', '.join(str(path) for path in left)}"
                 )
                 continue
-            shutil.rmtree(self.pod(uid))
+            remove_tree(self.pod(uid))
             removed.append(uid)
         return removed, complaints
 

@@ -9,14 +9,12 @@ kubelet's own. Only an image cannot be looked into before the runtime has it: th
 names the image, and the runtime minds the path.
 
 Upstream: `pkg/kubelet/kubelet_pods.go` (`makeMounts`),
-`pkg/kubelet/kuberuntime/kuberuntime_container.go` (`makeMounts`),
-`pkg/volume/util/subpath/subpath_linux.go`, v1.36. Left out: block devices, recursive
-read-only mounts beyond saying so.
+`pkg/kubelet/kuberuntime/kuberuntime_container.go` (`makeMounts`), v1.36. Left out:
+block devices, recursive read-only mounts beyond saying so.
 """
 
 from __future__ import annotations
 
-import os
 import random
 from collections.abc import Callable, Mapping
 from pathlib import Path
@@ -26,7 +24,8 @@ from lifecycle.kubelet.config.directories import DIRECTORY_MODE, PodDirectories
 from lifecycle.kubelet.container.container_facts import expand
 from lifecycle.kubelet.container.runtime_helper import Mount
 from lifecycle.kubelet.kubelet_pods.hosts_file import ETC_HOSTS
-from lifecycle.kubelet.volume.empty_dir import Mounter, is_mount_point
+from lifecycle.kubelet.volume.empty_dir import Mounter
+from lifecycle.kubelet.volume.subpath import SubpathError, prepare_safe_subpath
 from lifecycle.kubelet.volumemanager.volume_manager import IMAGE, MountedVolume
 
 PROPAGATION = {
@@ -150,32 +149,18 @@ def safe_subpath(
     """A path that stays inside the volume, bound to `place`; what does not exist is
     made a directory. Raises MountError.
     """
-    base, path = volume.path.resolve(), volume.path / subpath
-    if not _inside(base, path):
+    try:
+        return prepare_safe_subpath(volume.path, subpath, place, mounter)
+    except SubpathError:
         raise MountError(
             f'failed to prepare subPath for volumeMount "{mount_name}" of container'
             f' "{container_name}"'
-        )
-    if not path.exists():
-        try:
-            path.mkdir(parents=True, exist_ok=True)
-            path.chmod(volume.path.stat().st_mode & 0o7777)
-        except OSError:
-            raise MountError(
-                f'failed to create subPath directory for volumeMount "{mount_name}" of'
-                f' container "{container_name}"'
-            ) from None
-    resolved = path.resolve()
-    place.parent.mkdir(mode=DIRECTORY_MODE, parents=True, exist_ok=True)
-    if not place.exists():
-        place.mkdir(mode=DIRECTORY_MODE) if resolved.is_dir() else place.touch(0o640)
-        mounter.bind(resolved, place)
-    return place if is_mount_point(place) else resolved
-
-
-def _inside(base: Path, path: Path) -> bool:
-    resolved = Path(os.path.realpath(path))
-    return resolved == base or base in resolved.parents
+        ) from None
+    except OSError:
+        raise MountError(
+            f'failed to create subPath directory for volumeMount "{mount_name}" of'
+            f' container "{container_name}"'
+        ) from None
 
 
 def termination_mount(

@@ -11,7 +11,7 @@ Upstream: `pkg/volume/emptydir/empty_dir.go` (`SetUpAt`, `setupTmpfs`,
 
 from __future__ import annotations
 
-import shutil
+import os
 import subprocess
 from pathlib import Path
 from typing import Protocol
@@ -19,6 +19,7 @@ from typing import Protocol
 from lifecycle.api.pod_resources import pod_limits
 from lifecycle.api.quantity import parse_quantity
 from lifecycle.api.wire import Object
+from lifecycle.cri.removal import remove_tree
 from lifecycle.kubelet.config.directories import DIRECTORY_MODE
 from lifecycle.kubelet.volume.payloads import VolumeError
 
@@ -34,8 +35,10 @@ class Mounter(Protocol):
         """A `tmpfs` of at most `size` bytes."""
         ...
 
-    def bind(self, source: Path, target: Path) -> None:
-        """Make a file or directory appear somewhere else too."""
+    def bind(self, source: Path, target: Path, opened: int) -> None:
+        """Make a file or directory appear somewhere else too: the one that is open as
+        `opened`, whatever has become of `source` meanwhile.
+        """
         ...
 
     def unmount(self, path: Path) -> None:
@@ -57,7 +60,7 @@ class NotedMounter:
         path.chmod(0o1777)
         self.tmpfs[path] = size
 
-    def bind(self, source: Path, target: Path) -> None:
+    def bind(self, source: Path, target: Path, opened: int) -> None:
         """Taken note of."""
         self.binds[target] = source
 
@@ -95,9 +98,10 @@ class LinuxMounter:
             if failed:
                 raise VolumeError(f"mount failed: {failed}")
 
-    def bind(self, source: Path, target: Path) -> None:
-        """`mount --bind`."""
-        failed = self._run("mount", "--bind", str(source), str(target))
+    def bind(self, source: Path, target: Path, opened: int) -> None:
+        """`mount --bind`, which is not to look up the path once more."""
+        there = f"/proc/{os.getpid()}/fd/{opened}"
+        failed = self._run("mount", "--no-canonicalize", "--bind", there, str(target))
         if failed:
             raise VolumeError(f"mount failed: {failed}")
 
@@ -167,4 +171,4 @@ def tear_down(path: Path, meta: Path, mounter: Mounter) -> None:
     """
     mounter.unmount(path)
     for directory in (path, meta):
-        shutil.rmtree(directory, ignore_errors=not directory.exists())
+        remove_tree(directory)

@@ -15,6 +15,8 @@ import os
 import stat
 from pathlib import Path
 
+from lifecycle.kubelet.volume.subpath import LOOK, change_mode
+
 READ_WRITE, READ_ONLY, EXECUTE = 0o660, 0o440, 0o110
 
 
@@ -28,10 +30,11 @@ def set_volume_ownership(
         return False
     if policy == "OnRootMismatch" and not _root_mismatch(volume, fs_group, read_only):
         return False
-    for directory, names, files in os.walk(volume):
-        _change(Path(directory), fs_group, read_only)
-        for name in [*files, *(n for n in names if (Path(directory) / n).is_symlink())]:
-            _change(Path(directory) / name, fs_group, read_only)
+    left = [os.fspath(volume)]
+    while left:  # a container may have made it deeper than Python's stack goes
+        path = left.pop()
+        if stat.S_ISDIR(_change(path, fs_group, read_only)):
+            left += (os.path.join(path, name) for name in os.listdir(path))
     return True
 
 
@@ -41,14 +44,22 @@ def ownership_mask(is_directory: bool, read_only: bool) -> int:
     return mask | stat.S_ISGID | EXECUTE if is_directory else mask
 
 
-def _change(path: Path, fs_group: int, read_only: bool) -> None:
-    info = path.lstat()
+def _change(path: str, fs_group: int, read_only: bool) -> int:
+    """What it is: its mode as it was. A link that it has become since is not followed:
+    a volume may be another pod's as well.
+    """
+    mode = os.lstat(path).st_mode
     os.lchown(path, -1, fs_group)
-    if not stat.S_ISLNK(info.st_mode):
-        path.chmod(
-            stat.S_IMODE(info.st_mode)
-            | ownership_mask(stat.S_ISDIR(info.st_mode), read_only)
-        )
+    if stat.S_ISLNK(mode):
+        return mode
+    opened = os.open(path, LOOK)
+    try:
+        if not stat.S_ISLNK(os.fstat(opened).st_mode):
+            wanted = stat.S_IMODE(mode) | ownership_mask(stat.S_ISDIR(mode), read_only)
+            change_mode(opened, wanted)
+    finally:
+        os.close(opened)
+    return mode
 
 
 def _root_mismatch(volume: Path, fs_group: int, read_only: bool) -> bool:

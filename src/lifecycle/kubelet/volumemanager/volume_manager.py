@@ -41,6 +41,7 @@ from lifecycle.kubelet.volume.payloads import (
     VolumeError,
     volume_payload,
 )
+from lifecycle.kubelet.volume.subpath import clean_subpaths
 from lifecycle.kubelet.volumemanager.attachable import (
     NotAttached,
     Unprocessable,
@@ -215,12 +216,7 @@ class VolumeManager:
         OSError.
         """
         volumes = self.mounted.get(uid, {})
-        subpaths = self._directories.volume_subpaths(uid)
-        if subpaths.is_dir():
-            for path in sorted(subpaths.rglob("*"), reverse=True):
-                self.mounter.unmount(path)
-                path.rmdir() if path.is_dir() else path.unlink()
-            subpaths.rmdir()
+        clean_subpaths(self._directories.volume_subpaths(uid), self.mounter)
         for name in list(volumes):
             volume = volumes[name]
             if volume.meta is not None:
