@@ -400,8 +400,12 @@ class Cacher:
 
     def interested(self, namespace: str, name: str) -> int:
         """How many watch everything, this namespace, or this name."""
-        drawers = {(), ("namespace", namespace), ("name", name)}
-        return sum(len(self._watchers.get(drawer, ())) for drawer in drawers)
+        watchers = self._watchers.get
+        return (
+            len(watchers((), ()))
+            + len(watchers(("namespace", namespace), ()))
+            + len(watchers(("name", name), ()))
+        )
 
     def watchers(self) -> list[CacheWatcher]:
         """Everybody who watches now."""
