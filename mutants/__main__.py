@@ -80,13 +80,17 @@ def dotted(module: Path) -> str:
     return ".".join(parts[:-1] if parts[-1] == "__init__" else parts)
 
 
+def names(lines: Lines) -> list[str]:
+    """What can be loaded of some modules without doing anything."""
+    return [dotted(module) for module in sorted(lines) if module.stem != "__main__"]
+
+
 def measured(room: str, lines: Lines, tests: list[str]) -> CoverageMap:
     """Who runs what in a room."""
     click.echo(f"{room}: the tests unbroken, under coverage, as far as they are new …", err=True)
     if room == QUOTED:
         return measure(PACKAGE.parent, tests, KEPT / room, modules=lines, loaded=LOADED)
-    names = [dotted(module) for module in sorted(lines) if module.stem != "__main__"]
-    return measure(PACKAGE.parent, tests, KEPT / room, preloaded=names)
+    return measure(PACKAGE.parent, tests, KEPT / room, preloaded=names(lines))
 
 
 Trial = Callable[[Candidate, Workshop], Outcome]
@@ -119,7 +123,8 @@ def score(room: str, count: int, seed: int, minutes: float, near: float = 0.0) -
     chosen = sample(lines, count, seed)
     outcomes: list[Outcome] = []
     ask, imports = by_distance(room, near) if near else by_coverage(room, lines, tests)
-    with Workshop(CHECKOUT, imports, LOADED if room == QUOTED else "") as workshop:
+    loaded = [LOADED] if room == QUOTED else [*imports, *names(lines)]
+    with Workshop(CHECKOUT, imports, loaded, sure=room == QUOTED) as workshop:
         end = time.monotonic() + 60 * minutes
         columns = (TextColumn("{task.description}"), BarColumn(), MofNCompleteColumn(), TimeRemainingColumn())
         with Progress(*columns) as progress:
@@ -142,7 +147,7 @@ def score(room: str, count: int, seed: int, minutes: float, near: float = 0.0) -
 
 
 @click.command(help=__doc__)
-@click.argument("names", nargs=-1, metavar="[ROOM]…")
+@click.argument("asked", nargs=-1, metavar="[ROOM]…")
 @click.option("--count", default=20, show_default=True, help="how many mutants per room")
 @click.option("--seed", default=1, show_default=True, help="which ones")
 @click.option(
@@ -154,23 +159,23 @@ def score(room: str, count: int, seed: int, minutes: float, near: float = 0.0) -
     help="learn nothing beforehand: ask the test files that are nearest to what is broken, for so many seconds",
 )
 @click.option("--unrun", "only_unrun", is_flag=True, help="break nothing: list what no test runs")
-def main(names: tuple[str, ...], count: int, seed: int, minutes: float, near: float, only_unrun: bool) -> None:
+def main(asked: tuple[str, ...], count: int, seed: int, minutes: float, near: float, only_unrun: bool) -> None:
     """Without a room: all of them, and the code that chapters quote."""
     known = [*rooms(), QUOTED]
-    unknown = [name for name in names if name not in known]
+    unknown = [name for name in asked if name not in known]
     if unknown:
         raise click.UsageError(f"no room called {', '.join(unknown)}; there are {', '.join(known)}")
-    if near and QUOTED in (names or known):
+    if near and QUOTED in (asked or known):
         raise click.UsageError("who runs quoted code has to be learnt: no table imports what it is about")
     if only_unrun:
         readers = Readers(PACKAGE.parent, CHECKOUT / "tests")
-        for room in names or known:
+        for room in asked or known:
             lines, tests = modules_and_tests(room)
             coverage = measured(room, lines, tests)
             click.echo(unrun(lines, coverage, readers).text(CHECKOUT))
         return
     scores = []
-    for room in names or known:
+    for room in asked or known:
         result = score(room, count, seed, minutes, near)
         keep(result)
         scores.append(result)

@@ -7,7 +7,7 @@ import functools
 import os
 import shutil
 import tempfile
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
 
 from mutants.grafting import Graft, graft_of
@@ -18,16 +18,23 @@ CHECKOUT = Path(__file__).resolve().parents[1]
 
 
 class Workshop:
-    """A copy of the package, and the way to run tests over it; `imports`: what these tests load of others. `loaded`: a module
-    that loads them all; what can be grafted is then asked about without loading anything again.
+    """A copy of the package, and the way to run tests over it; `imports`: what these tests load of others. `loaded`: modules
+    of the package; what can be grafted is asked about where they are loaded, which costs the tests only. `sure`: what passes
+    there passes, as everything is loaded that has to do with it; else it is asked again of those who load the mutant, who may
+    compute with it while they do, or start a process that does.
 
     Use as a context manager: the end removes it.
     """
 
-    def __init__(self, checkout: Path, imports: Iterable[str] = (), loaded: str = "") -> None:
+    def __init__(
+        self, checkout: Path, imports: Iterable[str] = (), loaded: Sequence[str] = (), *, sure: bool = False
+    ) -> None:
         self.checkout = checkout
         self.imports = imports
         self.loaded = loaded
+        self.sure = sure
+        self.computed = 0.0
+        """Seconds of the processor that the last question took."""
         self.readers = Readers(checkout / "src", checkout / "tests")
         self.graft: Graft | None = None
         self.folder = Path(tempfile.mkdtemp(prefix="mutants-"))
@@ -45,7 +52,7 @@ class Workshop:
     @functools.cached_property
     def warm(self) -> Nursery:
         """The other one, which has loaded the checkout."""
-        return Nursery([self.loaded], self.checkout, _environment(self.checkout / "src"))
+        return Nursery(self.loaded, self.checkout, _environment(self.checkout / "src"))
 
     def __exit__(self, *_: object) -> None:
         for name in ("nursery", "warm"):
@@ -66,6 +73,16 @@ class Workshop:
             self.graft = None
             shutil.copy2(module, copy)  # with its time, or its compiled form would be the mutant's
 
+    @contextlib.contextmanager
+    def unbroken(self) -> Iterator[None]:
+        """The block is about the package as it is, asked where a graft would be asked about."""
+        sure, self.sure = self.sure, True
+        self.graft = Graft("", "", ()) if self.loaded else None
+        try:
+            yield
+        finally:
+            self.graft, self.sure = None, sure
+
     def tests_pass(self, nodeids: list[str], seconds: float, limits: Mapping[str, float] | None = None) -> bool:
         """Whether these tests pass over the copy; the first that fails ends it, and so does the time: `seconds` for all
         of them, `limits` for some of them each, both of the processor.
@@ -84,8 +101,13 @@ class Workshop:
         arguments = ["-x", "-n0", "-q", "-p", "no:cacheprovider", "-p", "no:lifecycle", "--assert=plain", f"@{listed}"]
         if self.graft is not None:
             with contextlib.suppress(LookupError):  # not loaded, so it has to be
-                return self.warm.ask(arguments, self.output, seconds, limits, self.graft) == 0
-        return self.nursery.ask(arguments, self.output, seconds, limits) == 0
+                passed = self.warm.ask(arguments, self.output, seconds, limits, self.graft) == 0
+                self.computed = self.warm.computed
+                if self.sure or not passed:
+                    return passed
+        passed = self.nursery.ask(arguments, self.output, seconds, limits) == 0
+        self.computed = self.nursery.computed
+        return passed
 
     @property
     def output(self) -> Path:

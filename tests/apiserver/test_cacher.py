@@ -19,6 +19,7 @@ from lifecycle.api.wire import Object, WatchFrame
 from lifecycle.apiserver.endpoints.negotiation import json_frame
 from lifecycle.apiserver.registry.strategies import strategy_for
 from lifecycle.apiserver.server.create_server_chain import create_server_chain
+from lifecycle.apiserver.storage.cache_reader import CacheReader
 from lifecycle.apiserver.storage.cacher import event_window
 from lifecycle.apiserver.storage.cacher.cache_watcher import CacheWatcher, Criteria
 from lifecycle.apiserver.storage.cacher.cached_object import with_resource_version
@@ -72,6 +73,11 @@ def test_the_pods_of_a_node_are_looked_up_not_looked_for() -> None:
         cacher.catch_up()
         assert names(criteria) == ["a-late-one", "p23"]  # in key order: by namespace, then by name
         assert names(Criteria(node_name="nowhere")) == []
+
+        reader = CacheReader({PODS.store_key: cacher})
+        await store.delete(late)  # a guard reads what is in the store, told to the cache or not
+        assert [obj["metadata"]["name"] for obj in reader.pods_on("n3")] == ["p23"]
+        assert [*reader.pods_on("nowhere")] == []
         await cacher.stop()
 
     run_virtual(main())

@@ -1,62 +1,74 @@
-"""What a node may see is looked up in what is kept of its pods, and nothing is kept of what is not there."""
+"""What a node may see is looked up among its own pods, however many others there are."""
 
 from __future__ import annotations
 
+from collections.abc import Iterable
+
+import pytest
+
+from lifecycle.api.resources import Resource, resource
 from lifecycle.api.wire import Object
-from lifecycle.apiserver.authz.node_graph import NodeGraph
+from lifecycle.apiserver.authz.node_graph import MIRROR_POD, NodeGraph
 from lifecycle.apiserver.storage.object_reader import StaticReader
 
 
-def pod(name: str, secret: str, node: str = "n1") -> Object:
+def pod(name: str, secret: str, node: str = "n1", namespace: str = "shop") -> Object:
     volumes = [{"name": "v", "secret": {"secretName": secret}}]
     return {
         "apiVersion": "v1",
         "kind": "Pod",
-        "metadata": {"name": name, "namespace": "shop", "uid": name},
+        "metadata": {"name": name, "namespace": namespace, "uid": name},
         "spec": {"nodeName": node, "volumes": volumes, "containers": []},
     }
 
 
-class Emptied(StaticReader):
-    """A namespace whose pods go."""
+class Watched(StaticReader):
+    """Notes what is looked at."""
 
-    gone = False
+    def __init__(self, objects: Iterable[Object] = ()) -> None:
+        super().__init__(objects)
+        self.listed: list[str] = []
+        self.nodes: list[str] = []
 
-    def list(self, resource, namespace=""):  # type: ignore[no-untyped-def]
-        return [] if self.gone else super().list(resource, namespace)
+    def list(self, resource: Resource, namespace: str = "") -> list[Object]:
+        self.listed.append(resource.plural)
+        return [*super().list(resource, namespace)]
 
-    def get(self, resource, namespace, name):  # type: ignore[no-untyped-def]
-        return None if self.gone else super().get(resource, namespace, name)
-
-
-def kept(graph: NodeGraph) -> int:
-    return len(graph._witnesses) + len(graph._scanned) + len(graph._seen) + len(graph._lost)
-
-
-def test_namespaces_that_a_node_makes_up_are_not_kept() -> None:
-    graph = NodeGraph(StaticReader())
-    for number in range(50):
-        assert not graph.has_path("n1", "secret", f"made-up-{number}", "s")
-    assert kept(graph) == 0
+    def pods_on(self, node: str) -> Iterable[Object]:
+        self.nodes.append(node)
+        return super().pods_on(node)
 
 
-def test_a_namespace_whose_pods_have_gone_is_forgotten() -> None:
-    reader = Emptied([pod("p", "s")])
-    graph = NodeGraph(reader)
+def test_a_node_sees_what_its_own_pods_need_and_nothing_else() -> None:
+    graph = NodeGraph(StaticReader([pod("p", "s"), pod("q", "t", "n2"), pod("r", "s", "n3", "bank")]))
     assert graph.has_path("n1", "secret", "shop", "s")
+    assert not graph.has_path("n1", "secret", "shop", "t")
+    assert not graph.has_path("n1", "secret", "bank", "s")
+    assert not graph.has_path("n1", "configmap", "shop", "s")
     assert not graph.has_path("n2", "secret", "shop", "s")
-    assert kept(graph) > 0
-    reader.gone = True
-    assert not graph.has_path("n1", "secret", "shop", "s")
-    assert kept(graph) == 0
 
 
-def test_a_missing_witness_is_looked_for_once_for_each_state_of_the_pods() -> None:
+def test_what_a_pod_needed_is_not_seen_once_it_has_gone_or_needs_something_else() -> None:
     reader = StaticReader([pod("p", "s")])
     graph = NodeGraph(reader)
-    asked = []
-    scan = graph._scan
-    graph._scan = lambda namespace: (asked.append(namespace), scan(namespace))  # type: ignore[method-assign, assignment, return-value, func-returns-value]
-    for _ in range(3):
-        assert not graph.has_path("n1", "secret", "shop", "other")
-    assert asked == ["shop"]
+    assert graph.has_path("n1", "secret", "shop", "s")
+    reader.put(pod("p", "t"))
+    assert not graph.has_path("n1", "secret", "shop", "s")
+    assert graph.has_path("n1", "secret", "shop", "t")
+    reader.put(pod("p", "t", "n2"))
+    assert not graph.has_path("n1", "secret", "shop", "t")
+
+
+def test_a_mirror_pod_which_its_node_wrote_itself_grants_nothing() -> None:
+    mirror = pod("p", "s")
+    mirror["metadata"]["annotations"] = {MIRROR_POD: "1"}
+    assert not NodeGraph(StaticReader([mirror])).has_path("n1", "secret", "shop", "s")
+
+
+@pytest.mark.parametrize("wanted", ["s", "made-up"])
+def test_the_pods_of_other_nodes_are_not_looked_at(wanted: str) -> None:
+    reader = Watched([pod("p", "s")] + [pod(f"p{n}", "s", f"m{n}") for n in range(20)])
+    graph = NodeGraph(reader)
+    assert graph.has_path("n1", "secret", "shop", wanted) is (wanted == "s")
+    assert set(reader.nodes) == {"n1"}
+    assert resource("pods").plural not in reader.listed

@@ -11,6 +11,7 @@ from hypothesis import strategies as st
 from lifecycle.api.clock import run_virtual
 from lifecycle.api.wire import MASTERS, Request, RequestInfo, Response, UserInfo
 from lifecycle.apiserver.bootstrap.policy import bootstrap_objects
+from lifecycle.apiserver.filters import priority_level
 from lifecycle.apiserver.filters.priority_and_fairness import FlowController, with_priority_and_fairness
 from lifecycle.apiserver.filters.priority_level import PriorityLevel
 from lifecycle.apiserver.filters.queue_set import Work
@@ -143,6 +144,27 @@ def test_a_flow_is_always_dealt_the_same_hand(flow: str, deck: int, hand: int) -
     assert cards == deal(hash_flow_id("schema", flow), deck, hand)
     assert len(set(cards)) == min(hand, deck)
     assert all(0 <= card < deck for card in cards)
+
+
+def test_each_of_five_thousand_flows_is_dealt_its_hand_once(monkeypatch: pytest.MonkeyPatch) -> None:
+    dealt = []
+
+    def counted(value: int, deck: int, hand: int) -> tuple[int, ...]:
+        dealt.append(value)
+        return deal(value, deck, hand)
+
+    monkeypatch.setattr(priority_level, "deal", counted)
+
+    async def main() -> None:
+        one = level(seats=1)
+        for _ in range(3):  # in turn, as nodes renew their leases
+            for number in range(5000):
+                ticket = one.start(("nodes", f"system:node:n{number}"))
+                assert ticket is not None
+                one.release(ticket)
+
+    run_virtual(main())
+    assert len(dealt) == len(set(dealt)) == 5000
 
 
 def test_hands_are_dealt_as_upstream_deals_them() -> None:

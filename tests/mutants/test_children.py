@@ -70,7 +70,7 @@ def test_what_a_child_runs_is_known_even_if_it_forks_and_becomes_another_program
     assert ran == {6, 7, 8, 9, 13, 17, 18, 20}, "not 19, and nothing that is run by whoever imports the module"
     assert coverage.in_children == {str(module)}
     number = next(c for some in candidates(module).values() for c in some if (c.line, c.column) == (7, 19))
-    with Workshop(checkout, loaded="lifecycle.toy") as workshop:
+    with Workshop(checkout, loaded=["lifecycle.toy"], sure=True) as workshop:
         assert trial(number, workshop, coverage).noticed, "a graft in our own process would not have been"
 
 

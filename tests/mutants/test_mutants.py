@@ -302,7 +302,7 @@ def test_only_bodies_of_functions_are_exchanged(before, after, grafted):
 def test_a_graft_breaks_what_is_loaded_and_only_in_the_fork(checkout):
     module, test = checkout / "src/lifecycle/toy.py", checkout / "tests/test_toy.py"
     broken = MODULE.replace("replicas + 1", "replicas + 2")
-    with Workshop(checkout, loaded="lifecycle.toy") as workshop:
+    with Workshop(checkout, loaded=["lifecycle.toy"], sure=True) as workshop:
         for text, passes in ((broken, False), (MODULE.replace("is None", "== None"), True)):
             with workshop.broken(module, text):
                 assert workshop.tests_pass([str(test)], seconds=60) is passes
@@ -312,10 +312,30 @@ def test_a_graft_breaks_what_is_loaded_and_only_in_the_fork(checkout):
         assert "nursery" in workshop.__dict__, "what runs while it is loaded has to be loaded"
 
 
+def test_what_passes_over_a_graft_is_asked_again_of_who_loads_the_mutant(checkout):
+    module, test = checkout / "src/lifecycle/toy.py", checkout / "tests/test_early.py"
+    module.write_text(f"{MODULE}early = surge(1, 5)\n")
+    test.write_text("from lifecycle import toy\n\n\ndef test_early():\n    assert toy.early == 2\n")
+    broken = module.read_text().replace("replicas + 1", "replicas + 2")
+    for sure in (True, False):
+        with Workshop(checkout, loaded=["lifecycle.toy"], sure=sure) as workshop, workshop.broken(module, broken):
+            assert workshop.tests_pass([str(test)], seconds=60) is sure
+            assert ("nursery" in workshop.__dict__) is not sure
+
+
+def test_what_is_not_broken_is_asked_once_and_where_it_is_loaded(checkout):
+    with Workshop(checkout, loaded=["lifecycle.toy"]) as workshop:
+        with workshop.unbroken():
+            assert workshop.tests_pass([str(checkout / "tests/test_toy.py")], seconds=60)
+        assert "nursery" not in workshop.__dict__
+        assert workshop.computed == workshop.warm.computed > 0
+        assert not workshop.sure
+
+
 def test_what_is_not_loaded_is_loaded_broken(checkout):
     module, test = checkout / "src/lifecycle/toy.py", checkout / "tests/test_toy.py"
     with (
-        Workshop(checkout, loaded="wave") as workshop,
+        Workshop(checkout, loaded=["wave"]) as workshop,
         workshop.broken(module, MODULE.replace("replicas + 1", "replicas + 2")),
     ):
         assert not workshop.tests_pass([str(test)], seconds=60)

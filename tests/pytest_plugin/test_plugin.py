@@ -2,37 +2,21 @@
 
 from __future__ import annotations
 
-import os
 import re
-import sys
 from importlib.metadata import entry_points
 
 import pytest
 
 from lifecycle.pytest_plugin import plugin
 from tests.conftest import ROOT
+from tests.pytest_plugin.conftest import SETTINGS
 
 pytest_plugins = ["pytester"]
-
-SETTINGS = """[pytest]
-filterwarnings = error
-addopts = -p lifecycle.pytest_plugin.plugin
-"""
 
 
 def test_the_package_brings_it_along() -> None:
     (entry,) = entry_points(group="pytest11", name="lifecycle")
     assert entry.load() is plugin
-
-
-@pytest.fixture
-def theirs(pytester: pytest.Pytester, monkeypatch: pytest.MonkeyPatch) -> pytest.Pytester:
-    """A project with nothing in it; of all plugins that are installed here it loads only ours."""
-    monkeypatch.setenv("PYTHONPATH", os.pathsep.join(path for path in sys.path if path))
-    monkeypatch.setenv("PYTEST_DISABLE_PLUGIN_AUTOLOAD", "1")
-    monkeypatch.delenv("PYTEST_PLUGINS", raising=False)
-    pytester.makeini(SETTINGS)
-    return pytester
 
 
 def test_pods_run_and_each_test_has_a_namespace_of_its_own(theirs: pytest.Pytester) -> None:

@@ -90,6 +90,7 @@ def test_what_is_there_or_comes_is_given_as_it_then_is(scene: Any, condition: An
     assert found["status"]["conditions"] == READY["conditions"]
     assert all(request.query["fieldSelector"] == ["metadata.name=p"] for request in asked)
     assert {request.path for request in asked} == {"/api/v1/namespaces/ns/pods"}
+    assert not any("allowWatchBookmarks" in request.query for request in asked), "a bookmark is no pod"
 
 
 def test_who_waits_for_the_end_gets_what_was_seen_last() -> None:
@@ -120,6 +121,14 @@ def test_what_lies_in_no_namespace_is_not_looked_for_in_one() -> None:
     found, asked = waited(node, "create", target=ResourceTuple(NODES, "p"))
     assert found["kind"] == "Node"
     assert {request.path for request in asked} == {"/api/v1/nodes"}
+
+
+def test_what_lies_in_no_namespace_is_said_to_lie_in_none() -> None:
+    async def main() -> None:
+        await until(Client(FakeAPI(), "test/1"), ResourceTuple(NODES, "n"), "", "create", 5)
+
+    with pytest.raises(TimeoutError, match=r"^nodes/n in namespace \(none\) did not come to 'create' within 5 s; "):
+        run_virtual(main())
 
 
 @pytest.mark.parametrize(

@@ -48,7 +48,8 @@ class ClusterUnderTest:
         self.running, self.namespace = running, namespace
         self.kubeconfig = folder / "kubeconfig"
         config = running.kubeconfig
-        config["contexts"][0]["context"]["namespace"] = namespace
+        (context,) = config["contexts"]
+        context["context"]["namespace"] = namespace
         write_kubeconfig(config, self.kubeconfig)
 
     @property
@@ -119,10 +120,10 @@ class ClusterUnderTest:
     ) -> Object:
         client = self._client()
         session = Session(client, io.StringIO(), io.StringIO(), self.namespace)
-        targets = await session.targets([what])
-        if len(targets) != 1 or not targets[0].name:
-            raise ValueError(f"wait_for waits for one object, TYPE/NAME, not {what!r}")
-        return await until(client, targets[0], self.namespace, condition, timeout)
+        match await session.targets([what]):
+            case [target] if target.name:
+                return await until(client, target, self.namespace, condition, timeout)
+        raise ValueError(f"wait_for waits for one object, TYPE/NAME, not {what!r}")
 
     def _client(self) -> Any:
         assert self.running.cluster is not None
@@ -131,4 +132,4 @@ class ClusterUnderTest:
 
 def _documents(manifest: Mapping[str, Any] | Sequence[Mapping[str, Any]]) -> str:
     objects = [manifest] if isinstance(manifest, Mapping) else list(manifest)
-    return yaml.safe_dump_all([dict(obj) for obj in objects], sort_keys=False)
+    return yaml.safe_dump_all([dict(obj) for obj in objects])

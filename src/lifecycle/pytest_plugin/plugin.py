@@ -56,7 +56,7 @@ def lifecycle_cluster(
         running = lifecycle.up(
             **{**_configured(pytestconfig), **lifecycle_cluster_options}
         ).start()
-    except (ValueError, OSError, RuntimeError, TimeoutError) as error:
+    except (ValueError, OSError, RuntimeError) as error:
         pytest.fail(f"the cluster does not start: {error}", pytrace=False)
     try:
         under_test = ClusterUnderTest(running, tmp_path_factory.mktemp("lifecycle"))

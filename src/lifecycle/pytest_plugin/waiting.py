@@ -44,7 +44,8 @@ async def until(
             asyncio.timeout(timeout),
             aclosing(_states(client, target, namespace)) as states,
         ):
-            async for state in states:
+            while True:
+                state = await anext(states)
                 if state is None and isinstance(parsed, Deleted):
                     return last
                 if state is not None and callable(check) and check(state):
@@ -56,7 +57,6 @@ async def until(
             f"{what} in namespace {namespace or '(none)'} did not come to"
             f" {_condition_name(condition)} within {timeout:g} s; {_last(last)}"
         ) from None
-    raise AssertionError("an object has no last state")
 
 
 async def _states(
@@ -68,8 +68,8 @@ async def _states(
     while True:
         listed = await client.list(resource, namespace, field_selector=only)
         kind = {"apiVersion": resource.api_version, "kind": resource.kind}
-        items = listed.get("items") or [None]
-        yield items[0] and {**kind, **items[0]}
+        (item,) = listed.get("items") or (None,)
+        yield item and {**kind, **item}
         stream = await client.watch(
             resource,
             namespace,

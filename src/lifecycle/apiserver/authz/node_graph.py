@@ -4,9 +4,9 @@ A kubelet may read the secrets, config maps, claims and service accounts of its 
 pods, and nobody else's. The relation is a small graph in which every edge points
 towards a node: secret → pod → node, volume → claim → pod → node.
 
-Upstream keeps the graph up to date with every event. Ours remembers, for each
-permission it has granted, the pod that justified it, and looks at the pods of a
-namespace again only for a question it has no standing answer to.
+Upstream keeps the graph up to date with every event. Ours keeps none: the server's
+cache knows the pods of each node, which are some dozens however large the cluster is,
+and a question is answered by looking at them.
 
 Upstream: `plugin/pkg/auth/authorizer/node/graph.go` (`Graph.AddPod`, `AddPV`),
 `pkg/api/v1/pod/util.go` (`VisitPodSecretNames`), v1.36. Left out: resource slices (a
@@ -24,9 +24,6 @@ from lifecycle.apiserver.storage.object_reader import ObjectReader
 
 MIRROR_POD = "kubernetes.io/config.mirror"
 
-_Vertex = tuple[str, str, str]
-"""Kind of object, namespace, name."""
-
 
 class NodeGraph:
     """Answers "is there a path from this object to that node?" from the server's
@@ -38,10 +35,6 @@ class NodeGraph:
         self._pods = resource("pods")
         self._volumes = resource("persistentvolumes")
         self._attachments = resource("volumeattachments.storage.k8s.io")
-        self._witnesses: dict[tuple[str, _Vertex], tuple[str, str]] = {}
-        self._scanned: dict[str, int] = {}
-        self._seen: dict[str, dict[str, str]] = {}
-        self._lost: set[str] = set()
 
     def has_path(self, node: str, kind: str, namespace: str, name: str) -> bool:
         """Whether an object (kind in upstream's words: `secret`, `configmap`, `pvc`, …)
@@ -54,88 +47,33 @@ class NodeGraph:
         if kind == "volumeattachment":
             attachment = self._reader.get(self._attachments, "", name)
             return attachment is not None and attachment["spec"].get("nodeName") == node
-        if self._witnessed(node, (kind, namespace, name)):
+        if self._needed(node, kind, namespace, name):
             return True
         return kind == "secret" and self._volume_needs_secret(node, namespace, name)
 
-    def _runs_on(
-        self, namespace: str, name: str, node: str, uid: str | None = None
-    ) -> bool:
+    def _runs_on(self, namespace: str, name: str, node: str) -> bool:
         pod = self._reader.get(self._pods, namespace, name)
-        if pod is None or pod["spec"].get("nodeName") != node:
-            return False
-        return (
-            uid is None or pod["metadata"].get("uid", "") == uid
-        )  # another pod of the name needs other things
+        return pod is not None and pod["spec"].get("nodeName") == node
 
-    def _witnessed(self, node: str, vertex: _Vertex) -> bool:
-        """Whether a pod on the node refers to the object. Looks at the namespace's pods
-        if no known one does.
+    def _needed(self, node: str, kind: str, namespace: str, name: str) -> bool:
+        """Whether a pod on the node refers to the object. A node writes its own mirror
+        pods: they must not be able to grant it anything.
         """
-        namespace = vertex[1]
-        if self._has_witness(node, vertex):
-            return True
-        if not self._reader.list(self._pods, namespace):
-            if namespace in self._scanned:
-                self._forget(namespace)
-            return False  # nodes ask for any namespace: the empty ones are not kept
-        version = self._reader.resource_version(self._pods)
-        if self._scanned.get(namespace) == version:
-            return False
-        self._scanned[namespace] = version
-        self._scan(namespace)
-        if self._has_witness(node, vertex):
-            return True
-        if namespace not in self._lost:
-            return False
-        # The witness may be among the pods that have gone, while another pod has the
-        # same need: look at all of them again.
-        self._forget(namespace)
-        self._scanned[namespace] = version
-        self._scan(namespace)
-        return self._has_witness(node, vertex)
-
-    def _has_witness(self, node: str, vertex: _Vertex) -> bool:
-        name, uid = self._witnesses.get((node, vertex), ("", ""))
-        return bool(name) and self._runs_on(vertex[1], name, node, uid)
-
-    def _scan(self, namespace: str) -> None:
-        """Take in the pods bound since the last scan. What a bound pod refers to does
-        not change any more.
-        """
-        before = self._seen.get(namespace, {})
-        now: dict[str, str] = {}
-        for pod in self._reader.list(self._pods, namespace):
-            node = pod["spec"].get("nodeName")
-            if not node:
-                continue
+        for pod in self._reader.pods_on(node):
             meta = pod["metadata"]
-            name, uid = meta["name"], meta.get("uid", "")
-            now[name] = uid
-            # A node writes its own mirror pods: they must not be able to grant it
-            # anything.
-            if before.get(name) == uid or MIRROR_POD in (meta.get("annotations") or {}):
-                continue
-            for kind, referred in references(pod):
-                self._witnesses[node, (kind, namespace, referred)] = name, uid
-        self._seen[namespace] = now
-        if before.keys() - now.keys() or any(
-            now[name] != uid for name, uid in before.items() if name in now
-        ):
-            self._lost.add(namespace)
-
-    def _forget(self, namespace: str) -> None:
-        self._lost.discard(namespace)
-        self._seen.pop(namespace, None)
-        self._scanned.pop(namespace, None)
-        for key in [key for key in self._witnesses if key[1][1] == namespace]:
-            del self._witnesses[key]
+            if (
+                meta.get("namespace") == namespace
+                and MIRROR_POD not in (meta.get("annotations") or {})
+                and (kind, name) in references(pod)
+            ):
+                return True
+        return False
 
     def _volume_leads_to(self, node: str, name: str) -> bool:
         volume = self._reader.get(self._volumes, "", name)
         claim = (volume or {}).get("spec", {}).get("claimRef")
-        return bool(claim) and self._witnessed(
-            node, ("pvc", claim.get("namespace", ""), claim.get("name", ""))
+        return bool(claim) and self._needed(
+            node, "pvc", claim.get("namespace", ""), claim.get("name", "")
         )
 
     def _volume_needs_secret(self, node: str, namespace: str, name: str) -> bool:

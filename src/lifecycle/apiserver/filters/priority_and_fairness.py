@@ -91,7 +91,8 @@ class FlowController:
         self._concurrency = concurrency
         self._schemas_row = resource(f"flowschemas.{GROUP}")
         self._levels_row = resource(f"prioritylevelconfigurations.{GROUP}")
-        self._state: tuple[int, int] | None = None
+        self._changes = reader.changes((self._schemas_row, self._levels_row))
+        self._state: int | None = None
         self._schemas: list[Object] = []
         self.levels: dict[str, PriorityLevel] = {}
         self._named: frozenset[str] = frozenset()
@@ -105,10 +106,7 @@ class FlowController:
         """The schema and level of a request; None if no schema wants it (as long as the
         defaults do not exist).
         """
-        state = (
-            self._reader.resource_version(self._schemas_row),
-            self._reader.resource_version(self._levels_row),
-        )
+        state = self._changes()
         if state != self._state:
             self._configure(state)
         by_name = user.name in self._named or user.name.startswith(USERNAME_PREFIX)
@@ -146,7 +144,7 @@ class FlowController:
                 return schema, level
         return ()
 
-    def _configure(self, state: tuple[int, int]) -> None:
+    def _configure(self, state: int) -> None:
         """Take in changed objects. A level that stays the same keeps its queues; the
         requests of a changed one finish as they began.
         """

@@ -12,8 +12,8 @@ Upstream: `apiserver/pkg/util/flowcontrol/apf_controller.go` (`priorityLevelStat
 from __future__ import annotations
 
 import asyncio
-from functools import lru_cache
 
+from lifecycle.api.bounded_cache import BoundedCache
 from lifecycle.api.wire import Object
 from lifecycle.apiserver.filters.dropped_requests import DroppedRequests
 from lifecycle.apiserver.filters.queue_set import (
@@ -27,7 +27,8 @@ from lifecycle.apiserver.filters.seat_borrowing import SeatDemand
 from lifecycle.apiserver.filters.shuffle_sharding import deal, hash_flow_id
 from lifecycle.apiserver.filters.work_estimate import max_seats
 
-KNOWN_HANDS = 1024
+KNOWN_HANDS = 8192
+"""Flows whose queues are remembered: each of five thousand nodes is one."""
 
 
 class PriorityLevel:
@@ -70,8 +71,8 @@ class PriorityLevel:
         that does not queue.
         """
         self._exempt_seats = 0
-        self._hand = lru_cache(KNOWN_HANDS)(
-            lambda flow_id: deal(flow_id, count, hand_size)
+        self._hands: BoundedCache[tuple[str, str], tuple[int, ...]] = BoundedCache(
+            KNOWN_HANDS
         )
 
     @property
@@ -120,9 +121,7 @@ class PriorityLevel:
             ticket.started = now
             self.queueless.add(ticket)
             return ticket
-        request = self._set.start(
-            flow, self._hand(hash_flow_id(*flow)) if self._queuing[0] else (), work, now
-        )
+        request = self._set.start(flow, self._hand(flow), work, now)
         if request is None:
             self._turn_away(now)
         elif request.started is not None:
@@ -131,6 +130,15 @@ class PriorityLevel:
                 self.queueless.add(request)
         self._note(now)
         return request
+
+    def _hand(self, flow: tuple[str, str]) -> tuple[int, ...]:
+        """The queues that a flow may use; none if the level has none."""
+        hand = self._hands.get(flow)
+        if hand is None:
+            queues, hand_size, _ = self._queuing
+            hand = deal(hash_flow_id(*flow), queues, hand_size)
+            self._hands.put(flow, hand)
+        return hand
 
     async def wait(self, ticket: Ticket, limit: float) -> bool:
         """Wait to be let in, for at most `limit` seconds. False: turned away."""

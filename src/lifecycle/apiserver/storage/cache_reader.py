@@ -37,6 +37,12 @@ class CacheReader:
         cacher.catch_up()
         return [cached.obj for cached in cacher.ordered(namespace)]
 
+    def pods_on(self, node: str) -> Iterable[Object]:
+        """The pods that are bound to a node, found by it."""
+        cacher = self._cachers["", "pods"]
+        cacher.catch_up()
+        return [cached.obj for cached in cacher.on_node(node)]
+
     def resource_version(self, resource: Resource) -> int:
         """Changes whenever any object of the resource does."""
         cacher = self._cachers[resource.store_key]

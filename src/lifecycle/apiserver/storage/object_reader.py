@@ -30,6 +30,10 @@ class ObjectReader(Protocol):
         """All objects of a resource, in key order; of one namespace if given."""
         ...
 
+    def pods_on(self, node: str) -> Iterable[Object]:
+        """The pods that are bound to a node, in no order."""
+        ...
+
     def resource_version(self, resource: Resource) -> int:
         """A number that changes whenever any object of the resource does: what derived
         indexes are checked against.
@@ -79,6 +83,11 @@ class StaticReader:
         """See `ObjectReader`."""
         rows = sorted(self._objects.get((resource.group, resource.plural), {}).items())
         return [obj for (its, _), obj in rows if not namespace or its == namespace]
+
+    def pods_on(self, node: str) -> Iterable[Object]:
+        """See `ObjectReader`."""
+        pods = self._objects.get(("", "pods"), {}).values()
+        return [pod for pod in pods if pod["spec"].get("nodeName") == node]
 
     def resource_version(self, resource: Resource) -> int:
         """See `ObjectReader`."""

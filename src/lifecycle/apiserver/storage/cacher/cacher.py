@@ -337,6 +337,12 @@ class Cacher:
             rows = self._rows[namespace] = [self._objects[key] for key in keys]
         return rows
 
+    def on_node(self, node: str) -> Iterable[Cached]:
+        """The pods that are bound to a node, in no order. Valid until the next
+        change.
+        """
+        return self._on_node.get(node, {}).values()
+
     def candidates(self, criteria: Criteria, *, indexed: bool = True) -> list[Cached]:
         """The objects that may match, in key order: all, those of the namespace, the
         single one that is named, or the pods of the node that is.
@@ -344,8 +350,9 @@ class Cacher:
         `indexed`: whether the node counts. A page that ends at a limit is cut from all.
         """
         if criteria.node_name and indexed:
-            on_node = self._on_node.get(criteria.node_name, {})
-            return [on_node[key] for key in sorted(on_node)]
+            return sorted(
+                self.on_node(criteria.node_name), key=lambda cached: cached.key
+            )
         if not criteria.name or (self.resource.namespaced and not criteria.namespace):
             return self.ordered(criteria.namespace)
         key = (
@@ -393,8 +400,12 @@ class Cacher:
 
     def interested(self, namespace: str, name: str) -> int:
         """How many watch everything, this namespace, or this name."""
-        drawers = {(), ("namespace", namespace), ("name", name)}
-        return sum(len(self._watchers.get(drawer, ())) for drawer in drawers)
+        watchers = self._watchers.get
+        return (
+            len(watchers((), ()))
+            + len(watchers(("namespace", namespace), ()))
+            + len(watchers(("name", name), ()))
+        )
 
     def watchers(self) -> list[CacheWatcher]:
         """Everybody who watches now."""
