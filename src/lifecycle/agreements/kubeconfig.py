@@ -32,6 +32,7 @@ from lifecycle.kubectl.failures import CommandError
 from lifecycle.kubectl.kubeconfig import client_config, load, loading_precedence
 
 _LOADER = getattr(yaml, "CSafeLoader", yaml.SafeLoader)
+_DUMPER = getattr(yaml, "CSafeDumper", yaml.SafeDumper)
 """The one in C reads the same, ten times as fast; a browser tab has none."""
 
 SEED = 1936
@@ -69,12 +70,19 @@ class Files:
     """
 
     documents: dict[str, Any] = field(default_factory=dict)
+    _texts: dict[str, str] = field(default_factory=dict, init=False, compare=False)
 
     def write(self, folder: Path) -> dict[str, str]:
-        """Write them; the environment in which they are the kubeconfig."""
-        for name, document in self.documents.items():
-            if document is not None:
-                (folder / name).write_text(yaml.safe_dump(document))
+        """Write them; the environment in which they are the kubeconfig. Every command
+        is given the same texts anew.
+        """
+        self._texts = self._texts or {
+            name: yaml.dump(document, Dumper=_DUMPER)
+            for name, document in self.documents.items()
+            if document is not None
+        }
+        for name, text in self._texts.items():
+            (folder / name).write_text(text)
         paths = os.pathsep.join(str(folder / name) for name in self.documents)
         return {
             "HOME": str(folder / "home"),
