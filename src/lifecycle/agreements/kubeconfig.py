@@ -23,8 +23,7 @@ from io import StringIO
 from pathlib import Path
 from typing import Any
 
-import yaml
-
+from lifecycle.api.go_yaml import to_yaml
 from lifecycle.api.yaml_reader import read_yaml
 from lifecycle.compare import AgreementTable
 from lifecycle.compare.compare import compare
@@ -67,12 +66,19 @@ class Files:
     """
 
     documents: dict[str, Any] = field(default_factory=dict)
+    _texts: dict[str, str] = field(default_factory=dict, init=False, compare=False)
 
     def write(self, folder: Path) -> dict[str, str]:
-        """Write them; the environment in which they are the kubeconfig."""
-        for name, document in self.documents.items():
-            if document is not None:
-                (folder / name).write_text(yaml.safe_dump(document))
+        """Write them; the environment in which they are the kubeconfig. Every command
+        is given the same texts anew.
+        """
+        self._texts = self._texts or {
+            name: to_yaml(document)
+            for name, document in self.documents.items()
+            if document is not None
+        }
+        for name, text in self._texts.items():
+            (folder / name).write_text(text)
         paths = os.pathsep.join(str(folder / name) for name in self.documents)
         return {
             "HOME": str(folder / "home"),

@@ -38,13 +38,14 @@ def recorded_kubeconfig_agreement(
             f" changed files: {table.outcome('commands')}."
         ),
     )
+    files = [Files(each.answer["documents"]) for each in sets]
     for question in (*QUESTIONS, *CHANGES):
         answers = [
             (
-                answer_of(Files(each.answer["documents"]), question, ours),
+                answer_of(one, question, ours),
                 each.answer["answers"][" ".join(question)],
             )
-            for each in sets
+            for one, each in zip(files, sets, strict=True)
         ]
         add_answers(table, question, answers)
     return table

@@ -30,17 +30,18 @@ _UNLIMITED = {"memory": "9007199254740988Ki"}
 
 @dataclass(slots=True, frozen=True)
 class Accident:
-    """`sees` looks at a raw map (and the kind of its object); `soften` makes the traces
-    in the normalised map optional.
+    """`sees` looks at a raw map and its key; `soften` makes the traces in the
+    normalised map optional. `kind`: the only kind of objects that it is looked for in.
     """
 
     name: str
     why: str
-    sees: Callable[[dict[str, Any], str, str], bool]
+    sees: Callable[[dict[str, Any], str], bool]
     soften: Callable[[dict[str, Any]], dict[str, Any]]
+    kind: str = ""
 
 
-def _failed_start(value: dict[str, Any], key: str, kind: str) -> bool:
+def _failed_start(value: dict[str, Any], key: str) -> bool:
     last = (
         (value.get("lastState") or {}).get("terminated") or {}
         if "containerID" in value
@@ -60,26 +61,22 @@ def _soften_failed_start(status: dict[str, Any]) -> dict[str, Any]:
     return status | {"restartCount": masked, "lastState": last}
 
 
-def _failed_start_event(value: dict[str, Any], key: str, kind: str) -> bool:
-    return (
-        kind == "Event"
-        and value.get("reason") == "Failed"
-        and bool(START_FAILED.search(value.get("message", "")))
+def _failed_start_event(value: dict[str, Any], key: str) -> bool:
+    return value.get("reason") == "Failed" and bool(
+        START_FAILED.search(value.get("message", ""))
     )
 
 
-def _unlimited(value: dict[str, Any], key: str, kind: str) -> bool:
-    if kind != "Pod" or not isinstance(value.get("status"), dict):
+def _unlimited(value: dict[str, Any], key: str) -> bool:
+    if not isinstance(value.get("status"), dict):
         return False
     resources = value["status"].get("resources") or {}
     return "metadata" in value and resources.get("limits") == _UNLIMITED
 
 
-def _metadata_only(value: dict[str, Any], key: str, kind: str) -> bool:
-    return (
-        kind == "Pod"
-        and value.get("kind") == "PartialObjectMetadata"
-        and bool((value.get("metadata") or {}).get("managedFields"))
+def _metadata_only(value: dict[str, Any], key: str) -> bool:
+    return value.get("kind") == "PartialObjectMetadata" and bool(
+        (value.get("metadata") or {}).get("managedFields")
     )
 
 
@@ -124,9 +121,7 @@ def _soften_entry(entry: dict[str, Any]) -> dict[str, Any]:
     }
 
 
-def _reported_not_ready(value: dict[str, Any], key: str, kind: str) -> bool:
-    if kind != "Event":
-        return False
+def _reported_not_ready(value: dict[str, Any], key: str) -> bool:
     if key == "rows":
         about = (value.get("object") or {}).get("metadata") or {}
         cells = [str(cell) for cell in value["cells"]]
@@ -147,7 +142,7 @@ def _of_the_control_plane(namespace: str, name: str) -> bool:
     return namespace == "kube-system" and name.startswith(_STATIC)
 
 
-def _periodic_bookmark(value: dict[str, Any], key: str, kind: str) -> bool:
+def _periodic_bookmark(value: dict[str, Any], key: str) -> bool:
     obj = value.get("object") if value.get("type") == "BOOKMARK" else None
     if not isinstance(obj, dict):
         return False
@@ -171,6 +166,7 @@ ACCIDENTS = (
         " their node is ready and says so",
         _reported_not_ready,
         lambda event: as_optional(event, BOOT),
+        kind="Event",
     ),
     Accident(
         BOOKMARK,
@@ -189,6 +185,7 @@ ACCIDENTS = (
         "the event that says so",
         _failed_start_event,
         lambda event: as_optional(event, RETRIED_START),
+        kind="Event",
     ),
     Accident(
         UNLIMITED_MEMORY,
@@ -196,21 +193,28 @@ ACCIDENTS = (
         " cgroup v1's largest number as a limit",
         _unlimited,
         _soften_unlimited,
+        kind="Pod",
     ),
     Accident(
         UNLIMITED_MEMORY,
         "the managed fields of that report, where only an object's metadata is shown",
         _metadata_only,
         _soften_metadata,
+        kind="Pod",
     ),
 )
+_ANYWHERE = tuple(each for each in ACCIDENTS if not each.kind)
+_OF_KIND = {
+    kind: tuple(each for each in ACCIDENTS if each.kind in ("", kind))
+    for kind in {each.kind for each in ACCIDENTS}
+}
 
 
 def soften(
     raw: dict[str, Any], normalised: dict[str, Any], key: str, kind: str
 ) -> dict[str, Any]:
     """The normalised map with the traces of accidents made optional."""
-    for accident in ACCIDENTS:
-        if accident.sees(raw, key, kind):
+    for accident in _OF_KIND.get(kind, _ANYWHERE):
+        if accident.sees(raw, key):
             normalised = accident.soften(normalised)
     return normalised

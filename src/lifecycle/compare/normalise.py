@@ -16,12 +16,17 @@ from collections import Counter
 from collections.abc import Iterable
 from typing import Any
 
+from lifecycle.api import fast_json
 from lifecycle.compare.accidents import soften
 from lifecycle.compare.entities import Entities, Entity, kind_of_rows
 from lifecycle.compare.in_flight import soften_in_flight
 from lifecycle.compare.masked import Mark, Masked
 from lifecycle.compare.placements import Placements
 from lifecycle.compare.rules import FIELD_RULES, TEXT_RULES, Site
+
+_REPEATED = frozenset({"fieldsV1", "spec"})
+"""Maps that stay as they are from one answer about an object to the next."""
+_REFERENCES = frozenset({"involvedObject", "regarding", "targetRef"})
 
 
 class Normaliser:
@@ -32,14 +37,16 @@ class Normaliser:
     def __init__(self, placements: Placements | None = None) -> None:
         self.known = Entities(placements=placements)
         self.counts: Counter[str] = Counter()
-        self._scalars: dict[tuple[object, ...], tuple[Any, tuple[str, ...]]] = {}
+        self._again: dict[
+            tuple[object, ...], tuple[Any, tuple[tuple[str, int], ...]]
+        ] = {}
 
     def learn(self, *documents: Any) -> Normaliser:
         """Read documents to learn names, uids and addresses from. Call it for all
         documents of the scope first.
         """
         self.known.learn(documents)
-        self._scalars.clear()
+        self._again.clear()
         return self
 
     def normalise(
@@ -59,23 +66,31 @@ class Normaliser:
         self, value: Any, key: str, parent: str, kind: str, pod: Entity | None
     ) -> Any:
         if isinstance(value, dict):
-            return self._dict(value, key, kind, pod)
-        if isinstance(value, list):
+            if key not in _REPEATED:
+                return self._dict(value, key, kind, pod)
+            again: tuple[object, ...] = (dict, fast_json.dumps(value))
+        elif isinstance(value, list):
             item_kind = kind.removesuffix("List") if key == "items" else kind
             return [self._value(item, key, parent, item_kind, pod) for item in value]
-        if value is None or isinstance(value, bool):
+        elif value is None or isinstance(value, bool):
             return value
+        else:
+            again = (type(value), value)
+        again += (key, parent, kind, id(pod))
         # the same fields are answered again and again, and to every rule a value at a
         # place is the same however often it is met; what was counted is counted again
-        again = (type(value), value, key, parent, kind, id(pod))
-        if again not in self._scalars:
+        if again not in self._again:
             counts, self.counts = self.counts, Counter()
-            masked = self._scalar(value, Site(key, parent, kind, pod, self.known))
-            self._scalars[again] = masked, tuple(self.counts.elements())
+            masked = (
+                self._dict(value, key, kind, pod)
+                if isinstance(value, dict)
+                else self._scalar(value, Site(key, parent, kind, pod, self.known))
+            )
+            self._again[again] = masked, tuple(self.counts.items())
             self.counts = counts
-        masked, counted = self._scalars[again]
-        for name in counted:
-            self.counts[name] += 1
+        masked, counted = self._again[again]
+        for name, times in counted:
+            self.counts[name] += times
         return masked
 
     def _scalar(self, value: Any, site: Site) -> Any:
@@ -156,6 +171,8 @@ class Normaliser:
         meta = value.get("metadata")
         if kind == "Pod" and isinstance(meta, dict) and "spec" in value:
             return self.known.pod(meta.get("namespace", ""), meta.get("name", ""))
+        if _REFERENCES.isdisjoint(value):
+            return None
         for name in ("involvedObject", "regarding", "targetRef"):
             reference = value.get(name)
             if isinstance(reference, dict) and reference.get("kind") == "Pod":
@@ -167,7 +184,7 @@ class Normaliser:
     def _text(self, value: str, site: Site) -> str:
         pieces: list[str | Masked] = [value]
         for rule in TEXT_RULES:
-            if not rule.applies(site):
+            if rule.hint not in value or not rule.applies(site):
                 continue
             split: list[str | Masked] = []
             for piece in pieces:

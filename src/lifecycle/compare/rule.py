@@ -58,9 +58,12 @@ class FieldRule(Rule):
 
 
 class TextRule(Rule):
-    """Replaces what its pattern finds."""
+    """Replaces what its pattern finds. `hint`: what stands in every text in which it
+    finds something, and is looked for first.
+    """
 
     pattern: re.Pattern[str]
+    hint = ""
 
     def applies(self, site: Site) -> bool:
         """Whether the rule looks at this field at all."""

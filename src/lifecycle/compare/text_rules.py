@@ -49,6 +49,7 @@ class Uid(TextRule):
     """A uid is random; the same object keeps its own everywhere."""
 
     name = "uids"
+    hint = "-"
     pattern = re.compile(
         r"(?<![0-9a-f-])[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}(?![0-9a-f-])"
     )
@@ -69,6 +70,7 @@ class ContainerId(TextRule):
     """The runtime draws a container's id; the same container keeps it."""
 
     name = "container ids"
+    hint = "://"
     pattern = re.compile(r"\b(containerd|docker|cri-o|hollow|sandbox)://[0-9a-f]{64}\b")
 
     def replace(self, match: re.Match[str], site: Site) -> tuple[str, Identity | None]:
@@ -82,6 +84,7 @@ class Time(TextRule):
     """
 
     name = "times"
+    hint = "T"
     pattern = re.compile(r"\b(\d{4})-\d\d-\d\dT\d\d:\d\d:\d\d(\.\d+)?Z")
 
     def replace(
@@ -97,6 +100,7 @@ class EventHash(TextRule):
     """An Event's name ends in the time it happened, in hexadecimal nanoseconds."""
 
     name = "event names"
+    hint = "."
     pattern = re.compile(r"(?<=[a-z0-9])\.[0-9a-f]{16}\b")
 
     def applies(self, site: Site) -> bool:
@@ -134,6 +138,7 @@ class Address(TextRule):
     """
 
     name = "IP addresses"
+    hint = "."
     pattern = re.compile(r"\b\d{1,3}\.\d{1,3}\.\d{1,3}\.\d{1,3}\b")
 
     def replace(
@@ -159,6 +164,7 @@ class ServerAddress(TextRule):
     """The API server's own address, from the network the cluster was put on."""
 
     name = "server address"
+    hint = ":"
     pattern = re.compile(r"\b\d{1,3}(?:\.\d{1,3}){3}:\d+\b")
 
     def applies(self, site: Site) -> bool:
@@ -174,6 +180,7 @@ class Duration(TextRule):
     """How long an image pull took."""
 
     name = "durations"
+    hint = "in "
     pattern = re.compile(
         r"(?<=in )[\d.]+(?:ms|µs|s|m[\d.]+s)(?: \([\d.]+(?:ms|µs|s|m[\d.]+s) including"
         r" waiting\))?"
@@ -198,6 +205,7 @@ class CurrentRevision(TextRule):
     """
 
     name = "resource versions"
+    hint = "Too large resource version: "
     pattern = re.compile(r"(?<=Too large resource version: )(\d+, current: )\d+")
 
     def applies(self, site: Site) -> bool:
@@ -215,6 +223,7 @@ class FirstBinding(TextRule):
     """
 
     name = "binding named among several"
+    hint = "RBAC: allowed by "
     pattern = re.compile(
         r'(?<=RBAC: allowed by )ClusterRoleBinding "[^"]+" of ClusterRole "[^"]+"'
         r' to (?:User|Group|ServiceAccount) "[^"]+"'
@@ -261,6 +270,7 @@ class Token(TextRule):
     """
 
     name = "tokens"
+    hint = "eyJ"
     pattern = re.compile(r"\beyJ[A-Za-z0-9_-]+\.[A-Za-z0-9_-]*\.[A-Za-z0-9_-]+")
 
     def replace(self, match: re.Match[str], site: Site) -> tuple[str, Identity | None]:
