@@ -322,7 +322,9 @@ async def one_can_attach_to_the_program_itself(subject: Subject) -> None:
     """What it is told it hears, what it says one hears."""
     config = subject.sandbox_config("attach")
     sandbox_id = await subject.sandbox(config)
-    script = "read line; echo heard $line; exit 6"
+    # it waits for a good-bye: what a process says with its last breath, containerd may
+    # not pass on any more
+    script = "read line; echo heard $line; read line; exit 6"
     container_id = await subject.container(sandbox_id, config, script, stdin=True)
     output: list[bytes] = []
     answered = asyncio.Event()
@@ -333,9 +335,8 @@ async def one_can_attach_to_the_program_itself(subject: Subject) -> None:
 
     async def speak() -> AsyncIterator[bytes]:
         yield b"something\n"
-        await (
-            answered.wait()
-        )  # containerd takes the end of the input for a good-bye, and says no more
+        await answered.wait()
+        yield b"good-bye\n"
 
     await asyncio.wait_for(
         subject.runtime.attach(container_id, Streams(speak(), hear)), PATIENCE
