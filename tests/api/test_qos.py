@@ -20,6 +20,7 @@ def pod(*resources: dict[str, Any], **spec: Any) -> dict[str, Any]:
         ([{}], "BestEffort"),
         ([{"requests": {"cpu": "0"}}], "BestEffort"),
         ([{"requests": {"cpu": "1"}}], "Burstable"),
+        ([{"limits": {"memory": "10E"}}], "Burstable"),  # more than an int64 can say
         ([{"limits": {"cpu": "1", "memory": "1Gi"}, "requests": {"cpu": "1", "memory": "1Gi"}}], "Guaranteed"),
         ([{"limits": {"cpu": "1", "memory": "1Gi"}, "requests": {"cpu": "500m", "memory": "1Gi"}}], "Burstable"),
         ([{"limits": {"cpu": "1", "memory": "1Gi"}, "requests": {"cpu": "1", "memory": "1Gi"}}, {}], "Burstable"),

@@ -11,7 +11,7 @@ Upstream: `pkg/apis/core/v1/helper/qos/qos.go` (`GetPodQOS`, `ComputePodQOS`), v
 
 from __future__ import annotations
 
-from lifecycle.api.quantity import parse_quantity
+from lifecycle.api.quantity import Quantity, parse_quantity
 from lifecycle.api.wire import Object
 
 GUARANTEED, BURSTABLE, BEST_EFFORT = "Guaranteed", "Burstable", "BestEffort"
@@ -34,8 +34,8 @@ def compute_pod_qos(pod: Object) -> str:
     else:
         holders = [*(spec.get("containers") or ()), *(spec.get("initContainers") or ())]
     guaranteed = True
-    requests: dict[str, int] = {}
-    limits: dict[str, int] = {}
+    requests: dict[str, Quantity] = {}
+    limits: dict[str, Quantity] = {}
     for holder in holders:
         resources = holder.get("resources") or {}
         _add(requests, _positive(resources.get("requests")))
@@ -47,16 +47,16 @@ def compute_pod_qos(pod: Object) -> str:
     return GUARANTEED if guaranteed and requests == limits else BURSTABLE
 
 
-def _positive(quantities: Object | None) -> dict[str, int]:
-    """CPU and memory in thousandths, without those that are zero."""
+def _positive(quantities: Object | None) -> dict[str, Quantity]:
+    """CPU and memory, without those that are zero."""
     amounts = {
-        name: parse_quantity(str((quantities or {})[name])).milli()
+        name: parse_quantity(str((quantities or {})[name]))
         for name in _COMPUTE_RESOURCES
         if name in (quantities or {})
     }
-    return {name: amount for name, amount in amounts.items() if amount}
+    return {name: amount for name, amount in amounts.items() if amount.sign > 0}
 
 
-def _add(total: dict[str, int], more: dict[str, int]) -> None:
+def _add(total: dict[str, Quantity], more: dict[str, Quantity]) -> None:
     for name, amount in more.items():
-        total[name] = total.get(name, 0) + amount
+        total[name] = total[name] + amount if name in total else amount

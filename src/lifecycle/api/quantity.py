@@ -6,13 +6,13 @@ of ten, and it is written back in the notation it came in, in canonical form: no
 fraction, the largest suffix that loses nothing. That is why `1024Mi` asked for comes
 back as `1Gi`, `0.5` as `500m`, and why `1.5` and `1500m` are equal.
 
-Two oddities are upstream's and kept, because clients see them: a number that is
-"canonical enough" keeps its text (`+5`, `007Mi`, `1.500`), and whatever is missing
-reads as zero (`+`, `k` and `.` are all 0).
+Three oddities are upstream's and kept, because clients see them: a number that is
+"canonical enough" keeps its text (`+5`, `007Mi`, `1.500`), whatever is missing reads as
+zero (`+`, `k` and `.` are all 0), and whoever wants a whole number gets one of 64 bits,
+however large the amount (`value`).
 
 Upstream: `apimachinery/pkg/api/resource/quantity.go` (`ParseQuantity`,
-`CanonicalizeBytes`), `suffix.go`, `amount.go`, v1.36. Left out: int64 overflow (our
-integers neither wrap nor fall back to 0).
+`CanonicalizeBytes`, `ScaledValue`), `suffix.go`, `amount.go`, `math.go`, v1.36.
 """
 
 from __future__ import annotations
@@ -94,13 +94,30 @@ class Quantity:
         self._text = text
 
     def scaled(self, scale: int) -> int:
-        """How many 10^`scale` this is, rounded away from zero. Upstream:
+        """How many 10^`scale` this is, rounded away from zero, as an int64: of what is
+        too large for it, an amount of many digits leaves its lowest 64 bits, and one of
+        few, which upstream keeps as an int64 and a scale, nothing. Upstream:
         `ScaledValue`.
         """
+        amount = self.exact(scale)
+        if -_MAX_INT64 - 1 <= amount <= _MAX_INT64:
+            return amount
+        few = abs(self.mantissa) < 10**_FAST_DIGITS
+        if few and self.format is not Format.BINARY_SI:
+            return 0
+        if amount > 0:
+            return _low_64_bits(amount)
+        # upstream has billionths, takes them for few, and divides what is left of them
+        billionths, unit = -_low_64_bits(-self.exact(_NANO)), 10 ** (scale - _NANO)
+        towards_zero = abs(billionths) // unit * (1 if billionths > 0 else -1)
+        return towards_zero + (1 if billionths % unit else 0)
+
+    def exact(self, scale: int) -> int:
+        """How many 10^`scale` this is, rounded away from zero, of any size."""
         shift = self.exponent - scale
-        if shift >= 0:
-            return self.mantissa * 10 ** min(shift, _HUGE)
-        return _divide_away_from_zero(self.mantissa, -shift)
+        if shift < 0:
+            return _divide_away_from_zero(self.mantissa, -shift)
+        return self.mantissa * 10 ** min(shift, _HUGE)
 
     def value(self) -> int:
         """Whole units, rounded away from zero. Upstream: `Value`."""
@@ -122,7 +139,7 @@ class Quantity:
 
     def is_integer(self) -> bool:
         """Whether the amount is a whole number of units."""
-        return self.exponent >= 0 or self.value() * 10**-self.exponent == self.mantissa
+        return self.exponent >= 0 or not self.mantissa % 10**-self.exponent
 
     def __float__(self) -> float:
         return float(f"{self.mantissa}e{self.exponent}")
@@ -212,7 +229,7 @@ class Quantity:
         if not self.mantissa:
             return "0"
         if self.format is Format.BINARY_SI:
-            whole = self.value()
+            whole = self.exact(0)
             # Between -1024 and 1024, or with a fraction, a binary suffix would lose
             # something: decimal then.
             if not -1024 < whole < 1024 and self.is_integer():
@@ -225,6 +242,11 @@ class Quantity:
             return f"{mantissa}e{exponent}" if exponent else str(mantissa)
         # Beyond E or below n there is no suffix, and upstream writes none.
         return f"{mantissa}{_DECIMAL_SUFFIXES.get(exponent, '')}"
+
+
+def _low_64_bits(amount: int) -> int:
+    """As a signed number."""
+    return (amount + _MAX_INT64 + 1) % 2**64 - _MAX_INT64 - 1
 
 
 def _magnitude(quantity: Quantity) -> int:

@@ -70,6 +70,23 @@ def test_a_minimal_pod_is_fine() -> None:
             'which means "match all values and all keys"',
         ),
         (
+            {"tolerations": [{"key": "a", "operator": "Like"}]},
+            'spec.tolerations[0].operator: Unsupported value: "Like": supported values: "Equal", "Exists"',
+        ),
+        *(
+            (
+                {"tolerations": [{"key": "a", "operator": operator, "value": "1"}]},
+                f'spec.tolerations[0].operator: Unsupported value: "{operator}":'
+                ' supported values: "Equal", "Exists", "Lt", "Gt"',
+            )
+            for operator in ("Lt", "Gt")
+        ),
+        (
+            {"containers": [{**CONTAINER, "resources": {"limits": {"hugepages-2Mi": "3Mi"}}}]},
+            'spec.containers[0].resources.limits[hugepages-2Mi]: Invalid value: "3Mi": 3Mi is not positive integer multiple of'
+            " hugepages-2Mi",
+        ),
+        (
             {"containers": [{**CONTAINER, "resources": {"limits": {"gpu": "1"}}}]},
             'spec.containers[0].resources.limits[gpu]: Invalid value: "gpu": must be a standard resource for containers',
         ),
@@ -89,6 +106,18 @@ def test_pod_rules(spec: dict[str, Any], message: str | None) -> None:
         assert found
     else:
         assert message in found
+
+
+@pytest.mark.parametrize("amount", ["2Mi", "6Mi", str(2**63), str(2**64)])
+def test_huge_pages_are_counted_in_64_bits(amount: str) -> None:
+    found = pod_errors(containers=[{**CONTAINER, "resources": {"limits": {"hugepages-2Mi": amount}}}])
+    assert found == ["spec.containers[0].resources: Forbidden: HugePages require cpu or memory"]
+
+
+def test_a_volumes_capacity_is_told_as_64_bits_see_it() -> None:
+    spec = {"accessModes": ["ReadWriteOnce"], "hostPath": {"path": "/x"}, "capacity": {"storage": str(2**63)}}
+    complaint = f"spec.capacity[storage]: Invalid value: {-(2**63)}: must be a valid resource quantity"
+    assert complaint in errors_of("v1", "PersistentVolume", spec)
 
 
 def test_a_missing_selector_is_reported_twice_as_upstream_does() -> None:

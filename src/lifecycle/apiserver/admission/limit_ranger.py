@@ -28,6 +28,7 @@ from lifecycle.apiserver.authz.union import aggregate
 from lifecycle.apiserver.storage.object_reader import ObjectReader
 
 ANNOTATION = "kubernetes.io/limit-ranger"
+_MILLI = -3
 
 
 class LimitRanger(Plugin):
@@ -182,12 +183,13 @@ def _violations(
     for name, bound in sorted(resource_list(limit.get("maxLimitRequestRatio")).items()):
         rule = f"{name} max limit to request ratio per {kind} is {bound}"
         request, upper = requests.get(name), limits.get(name)
-        if request is None or not request.milli():
+        if request is None or request.is_zero:
             yield f"{rule}, but no request is specified or request is 0"
-        elif upper is None or not upper.milli():
+        elif upper is None or upper.is_zero:
             yield f"{rule}, but no limit is specified or limit is 0"
-        elif upper.milli() * 1000 > bound.milli() * request.milli():
-            yield f"{rule}, but provided ratio is {upper.milli() / request.milli():.6f}"
+        elif upper.exact(_MILLI) * 1000 > bound.exact(_MILLI) * request.exact(_MILLI):
+            ratio = upper.exact(_MILLI) / request.exact(_MILLI)
+            yield f"{rule}, but provided ratio is {ratio:.6f}"
 
 
 def _claim_violations(claim: Object, limit_range: Object) -> Iterator[str]:

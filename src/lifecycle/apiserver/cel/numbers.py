@@ -43,7 +43,7 @@ def _is_quantity(text: str) -> bool:
 
 def _is_whole(value: Any) -> bool:
     amount = _amount(value)
-    return amount.is_integer() and -(2**63) <= amount.value() < 2**63
+    return amount.is_integer() and -(2**63) <= amount.exact(0) < 2**63
 
 
 def _whole(value: Any) -> int:

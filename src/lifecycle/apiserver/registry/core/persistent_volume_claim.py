@@ -201,7 +201,7 @@ _RESIZE_STATES = (
 
 
 def _basic_amount(amount: str, path: str) -> list[FieldError]:
-    value = parse_quantity(amount).scaled(0)
+    value = parse_quantity(amount).value()
     return (
         [invalid(path, value, "must be a valid resource quantity")] if value < 0 else []
     )

@@ -69,7 +69,7 @@ def _validate_values(
         return []
 
     def whole(value: str) -> str:
-        return str(parse_quantity(value).scaled(0))
+        return str(parse_quantity(value).value())
 
     errors += validate_set(values, _VALUES, validate, whole, path)
     if len(values) > _VALUES or parse_quantity(default) not in amounts:
@@ -113,9 +113,9 @@ def _validate_range(
         why = f"one step {added} is larger than capacity value"
         refuse("step", step, why, limit)
     for value in (usual, high):
-        if value is None or not step.scaled(0):
+        if value is None or not step.value():
             continue
-        if (value.scaled(0) - low.scaled(0)) % step.scaled(0):
+        if (value.value() - low.value()) % step.value():
             why = f"value is not a multiple of a given step ({step}) from ({low})"
             errors.append(invalid(f"{path}.step", str(value), why))
     return errors

@@ -127,14 +127,10 @@ def _validate_capacity(sent: Object | None, path: str) -> list[FieldError]:
         shown = None if sent is None else dict(sorted(capacity.items()))
         errors.append(not_supported(path, shown, ("storage",)))
     for name, amount in capacity.items():
-        if parse_quantity(amount) < parse_quantity("0"):
-            errors.append(
-                invalid(
-                    f"{path}[{name}]",
-                    int(parse_quantity(amount).value()),
-                    "must be a valid resource quantity",
-                )
-            )
+        value = parse_quantity(amount).value()
+        if value < 0:
+            why = "must be a valid resource quantity"
+            errors.append(invalid(f"{path}[{name}]", value, why))
         errors += positive(amount, f"{path}[{name}]")
     return errors
 

@@ -231,9 +231,12 @@ def validate_tolerations(tolerations: list[Object], path: str) -> list[FieldErro
                     )
                 )
         else:
-            errors.append(
-                not_supported(f"{here}.operator", operator, ("Equal", "Exists"))
-            )
+            # who asks to compare is shown what will be once the gate
+            # TaintTolerationComparisonOperators is open
+            known = ["Equal", "Exists"]
+            if operator in ("Lt", "Gt"):
+                known += ["Lt", "Gt"]
+            errors.append(not_supported(f"{here}.operator", operator, known))
         if effect:
             errors += validate_taint_effect(effect, f"{here}.effect")
     return errors

@@ -231,8 +231,7 @@ def _validate_huge_page_amount(name: str, amount: str, path: str) -> list[FieldE
         size = parse_quantity(name.removeprefix(HUGE_PAGES)).value()
     except ValueError:
         size = 0
-    value = parse_quantity(amount).value()
-    if size <= 0 or value < 0 or value % size:
+    if size <= 0 or parse_quantity(amount).value() % size:
         return [
             invalid(
                 path, amount, f"{amount} is not positive integer multiple of {name}"
