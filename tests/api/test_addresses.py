@@ -158,3 +158,11 @@ def test_an_address_that_is_tolerated_is_warned_of(text: str, warning: str | Non
 )  # fmt: skip
 def test_a_network_that_is_tolerated_is_warned_of(text: str, warnings: list[str]) -> None:
     assert warnings_for_cidr(text, "spec.ip") == [f"spec.ip: {warning}" for warning in warnings]
+
+
+def test_the_networks_of_five_thousand_nodes_are_read_once() -> None:
+    """Each change of a node asks again, and the nodes do so in turn."""
+    networks = [f"10.{number >> 8}.{number & 255}.0/24" for number in range(5000)]
+    first = [parse_network(network) for network in networks]
+    again = [parse_network(network) for network in networks]
+    assert all(one is other for one, other in zip(first, again, strict=True))

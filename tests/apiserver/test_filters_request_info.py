@@ -123,3 +123,11 @@ def test_no_path_is_misread(path: str, method: str) -> None:
         assert path.split("/")  # what is not understood as a resource stays a plain path
     else:
         assert found.verb == method.lower()
+
+
+def test_the_leases_of_five_thousand_nodes_are_looked_at_once() -> None:
+    factory = RequestInfoFactory()
+    paths = [f"/apis/coordination.k8s.io/v1/namespaces/kube-node-lease/leases/n{number}" for number in range(5000)]
+    first = [factory.new_request_info("PUT", path, {}) for path in paths]
+    again = [factory.new_request_info("PUT", path, {}) for path in paths]
+    assert all(one is other for one, other in zip(first, again, strict=True))

@@ -11,7 +11,7 @@ Upstream: `apimachinery/pkg/apis/meta/v1/types.go` (`APIResource`),
 from __future__ import annotations
 
 from dataclasses import dataclass
-from functools import cache
+from functools import cache, cached_property
 from typing import Any
 
 from lifecycle.api.published import published, published_names
@@ -30,9 +30,13 @@ class Subresource:
     verbs: tuple[str, ...]
 
 
-@dataclass(slots=True, frozen=True)
+@dataclass(frozen=True)
 class Resource:
-    """One row of discovery. `api_version` is what objects carry: `v1` or `apps/v1`."""
+    """One row of discovery. `api_version` is what objects carry: `v1` or `apps/v1`.
+
+    There are some hundred of them, and each request asks for their names a dozen times:
+    they are put together once.
+    """
 
     group: str
     version: str
@@ -47,16 +51,19 @@ class Resource:
     subresources: tuple[Subresource, ...] = ()
 
     def __hash__(self) -> int:
-        return hash(
-            (self.group, self.version, self.plural)
-        )  # enough to tell rows apart; asked for on every request
+        return self._hash
 
-    @property
+    @cached_property
+    def _hash(self) -> int:
+        """Enough to tell rows apart."""
+        return hash((self.group, self.version, self.plural))
+
+    @cached_property
     def api_version(self) -> str:
         """`v1` for the core group, `group/version` for the others."""
         return f"{self.group}/{self.version}" if self.group else self.version
 
-    @property
+    @cached_property
     def prefix(self) -> str:
         """The URL below which the resource lives: `/api/v1` or `/apis/apps/v1`."""
         return (
@@ -65,7 +72,7 @@ class Resource:
             else f"/api/{self.version}"
         )
 
-    @property
+    @cached_property
     def store_key(self) -> tuple[str, str]:
         """Under what a server keeps registry and cache: group and plural. A version
         that shows what another one stores has its own.
@@ -80,11 +87,13 @@ class Resource:
 
     def path(self, namespace: str = "", name: str = "", subresource: str = "") -> str:
         """The URL of the collection, an object or a subresource."""
-        parts = [self.prefix]
+        path = self.prefix
         if self.namespaced and namespace:
-            parts += ["namespaces", namespace]
-        parts += [part for part in (self.plural, name, subresource) if part]
-        return "/".join(parts)
+            path += f"/namespaces/{namespace}"
+        for part in (self.plural, name, subresource):
+            if part:
+                path += f"/{part}"
+        return path
 
 
 def _rows(document: dict[str, Any]) -> list[Resource]:

@@ -60,7 +60,7 @@ def range_error(low: int, high: int) -> str:
     return f"must be between {low} and {high}, inclusive"
 
 
-@short_lru_cache(4096)
+@short_lru_cache(8192)
 def dns1123_label(text: str) -> Messages:
     """A DNS label: lower case, digits, hyphens, at most 63."""
     errs = [_max_characters(63)] if len(text) > 63 else []
@@ -77,7 +77,7 @@ def dns1123_label(text: str) -> Messages:
     return tuple(errs)
 
 
-@short_lru_cache(4096)
+@short_lru_cache(8192)
 def dns1123_subdomain(text: str) -> Messages:
     """DNS labels joined by dots, at most 253."""
     errs = [_max_characters(253)] if len(text) > 253 else []

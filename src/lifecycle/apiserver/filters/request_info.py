@@ -38,7 +38,8 @@ METHOD_VERBS = {
     "PATCH": "patch",
     "DELETE": "delete",
 }
-CACHE_SIZE = 4096
+CACHE_SIZE = 8192
+"""Each of five thousand nodes has a path of its own for its lease."""
 
 
 class UnknownRequestError(ValueError):

@@ -55,18 +55,15 @@ def validate_object_meta(
     if not name:
         errors.append(required(f"{path}.name", "name or generateName is required"))
     else:
-        errors += [
-            invalid(f"{path}.name", name, why) for why in name_function(name, False)
-        ]
+        for why in name_function(name, False):
+            errors.append(invalid(f"{path}.name", name, why))
     namespace = meta.get("namespace") or ""
     if namespaced:
         if not namespace:
             errors.append(required(f"{path}.namespace"))
         else:
-            errors += [
-                invalid(f"{path}.namespace", namespace, why)
-                for why in content.dns1123_label(namespace)
-            ]
+            for why in content.dns1123_label(namespace):
+                errors.append(invalid(f"{path}.namespace", namespace, why))
     elif namespace:
         errors.append(forbidden(f"{path}.namespace", "not allowed on this type"))
     if meta.get("generation", 0) < 0:
@@ -98,8 +95,10 @@ def validate_labels(labels: Object | None, path: str) -> list[FieldError]:
     """
     errors: list[FieldError] = []
     for key, value in (labels or {}).items():
-        errors += [invalid(path, key, why) for why in content.qualified_name(key)]
-        errors += [invalid(path, value, why) for why in content.label_value(value)]
+        for why in content.qualified_name(key):
+            errors.append(invalid(path, key, why))
+        for why in content.label_value(value):
+            errors.append(invalid(path, value, why))
     return errors
 
 
@@ -113,9 +112,8 @@ def validate_annotations(annotations: Object | None, path: str) -> list[FieldErr
     errors: list[FieldError] = []
     size = 0
     for key, value in (annotations or {}).items():
-        errors += [
-            invalid(path, key, why) for why in content.qualified_name(key.lower())
-        ]
+        for why in content.qualified_name(key.lower()):
+            errors.append(invalid(path, key, why))
         size += len(key.encode()) + len(value.encode())
     if size > ANNOTATIONS_LIMIT:
         errors.append(too_long(path, ANNOTATIONS_LIMIT))
