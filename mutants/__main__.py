@@ -110,7 +110,7 @@ def by_coverage(room: str, lines: Lines, tests: list[str]) -> tuple[Trial, tuple
 
 def by_distance(room: str, near: float) -> tuple[Trial, tuple[str, ...]]:
     """Whoever is nearest is asked, for so many seconds."""
-    readers = Readers(PACKAGE.parent, CHECKOUT / "tests")
+    readers = Readers(PACKAGE.parent, CHECKOUT / "tests", KEPT / "modules.pickle")
     tests = CHECKOUT / "tests" / room
     nearest = Nearest(readers, tests, KEPT / room / "seconds.json")
     imports = (*BESIDE, *nearest.of_others([PACKAGE / room, tests]))
@@ -168,7 +168,7 @@ def main(asked: tuple[str, ...], count: int, seed: int, minutes: float, near: fl
     if near and QUOTED in (asked or known):
         raise click.UsageError("who runs quoted code has to be learnt: no table imports what it is about")
     if only_unrun:
-        readers = Readers(PACKAGE.parent, CHECKOUT / "tests")
+        readers = Readers(PACKAGE.parent, CHECKOUT / "tests", KEPT / "modules.pickle")
         for room in asked or known:
             lines, tests = modules_and_tests(room)
             coverage = measured(room, lines, tests)

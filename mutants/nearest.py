@@ -22,6 +22,9 @@ from mutants.workshop import Workshop
 PATIENCE = 600.0
 """Seconds of the processor for a file of which nobody knows yet how long it takes."""
 
+UNKNOWN = 5.0
+"""What such a file is taken for."""
+
 OWN = ("lifecycle", "tests", "mutants", "conftest")
 
 
@@ -52,14 +55,19 @@ class Nearest:
         return tuple(sorted(name for name in origins if name.split(".")[0] not in OWN))
 
     def files(self, module: Path) -> Iterator[Path]:
-        """Nearest first; those that are as far as each other in the order of their names."""
+        """Nearest first; of those that are as far as each other the quickest first, as far as that is known."""
         seen, ring = {module}, {module}
         while ring:
             ring = {file for each in ring for file in self._importers.get(each, ())} - seen
             seen |= ring
-            yield from sorted(
-                file for file in ring if file.is_relative_to(self.tests) and file.name.startswith("test_")
-            )
+            tests = (file for file in ring if file.is_relative_to(self.tests) and file.name.startswith("test_"))
+            yield from sorted(tests, key=lambda file: (self._seconds.get(self._key(file), UNKNOWN), file))
+
+    def _key(self, file: Path) -> str:
+        """By what a file is known until it changes."""
+        assert self.readers.tests is not None
+        digest = hashlib.sha256(file.read_bytes()).hexdigest()
+        return f"{file.relative_to(self.readers.tests.parent)} {digest}"
 
     def seconds(self, file: Path, workshop: Workshop) -> float:
         """How long a file takes with nothing broken, settling included; found out once, and again when the file changes.
@@ -67,7 +75,7 @@ class Nearest:
         Raises:
             ChildProcessError: it fails as it is, so it could not tell anything.
         """
-        key = f"{file.relative_to(workshop.checkout)} {hashlib.sha256(file.read_bytes()).hexdigest()}"
+        key = self._key(file)
         if key not in self._seconds:
             name = key.split()[0]
             with workshop.unbroken():

@@ -8,6 +8,9 @@ was imported to; a name that is made from it (`LIMITS = (LIMIT, 2 * LIMIT)`, a c
 from __future__ import annotations
 
 import ast
+import hashlib
+import os
+import pickle
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from functools import cached_property
@@ -30,17 +33,31 @@ class _Module:
 
 class Readers:
     """Of all modules below `source`, by their text: nothing is imported for it. `tests`: a folder of tests, which may look
-    at a constant themselves.
+    at a constant themselves. `kept`: a file for what was read, so that only what has changed is read again.
     """
 
-    def __init__(self, source: Path, tests: Path | None = None) -> None:
-        self.source, self.tests = source, tests
+    def __init__(self, source: Path, tests: Path | None = None, kept: Path | None = None) -> None:
+        self.source, self.tests, self.kept = source, tests, kept
 
     @cached_property
     def modules(self) -> dict[Path, _Module]:
         """Every file, read once."""
         tests = sorted(self.tests.rglob("*.py")) if self.tests is not None else []
-        return {file: _read(file) for file in [*sorted(self.source.rglob("*.py")), *tests]}
+        known: dict[Path, tuple[bytes, _Module]] = {}
+        code = hashlib.sha256(Path(__file__).read_bytes()).digest()
+        if self.kept is not None and self.kept.exists():
+            of_code, kept = pickle.loads(self.kept.read_bytes())
+            known = kept if of_code == code else {}
+        read: dict[Path, tuple[bytes, _Module]] = {}
+        for file in [*sorted(self.source.rglob("*.py")), *tests]:
+            digest = hashlib.sha256(file.read_bytes()).digest()
+            before = known.get(file)
+            read[file] = before if before is not None and before[0] == digest else (digest, _read(file))
+        if self.kept is not None and read != known:
+            self.kept.parent.mkdir(parents=True, exist_ok=True)
+            (half := self.kept.with_suffix(f".{os.getpid()}")).write_bytes(pickle.dumps((code, read)))
+            half.replace(self.kept)  # whole, whoever reads it meanwhile
+        return {file: module for file, (_, module) in read.items()}
 
     @cached_property
     def importers(self) -> dict[tuple[str, str], list[tuple[Path, str]]]:

@@ -35,7 +35,7 @@ class Workshop:
         self.sure = sure
         self.computed = 0.0
         """Seconds of the processor that the last question took."""
-        self.readers = Readers(checkout / "src", checkout / "tests")
+        self.readers = Readers(checkout / "src", checkout / "tests", checkout / "_build" / "mutants" / "modules.pickle")
         self.graft: Graft | None = None
         self.folder = Path(tempfile.mkdtemp(prefix="mutants-"))
         self.source = self.folder / "src"

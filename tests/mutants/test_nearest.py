@@ -60,6 +60,17 @@ def test_who_imports_a_module_itself_comes_before_who_imports_it_through_others(
     assert [file.name for file in nearest(checkout).files(checkout / f"src/lifecycle/{module}.py")] == files
 
 
+def test_of_those_that_are_as_far_the_quickest_is_asked_first(checkout: Path) -> None:
+    (checkout / "tests/test_a_b_outer.py").write_text((checkout / "tests/test_a_outer.py").read_text())
+    asked = nearest(checkout)
+    module = checkout / "src/lifecycle/outer.py"
+    assert [file.name for file in asked.files(module)][:2] == ["test_a_b_outer.py", "test_a_outer.py"]
+    asked._seconds[asked._key(checkout / "tests/test_a_outer.py")] = 0.5
+    assert [file.name for file in asked.files(module)][:2] == ["test_a_outer.py", "test_a_b_outer.py"]
+    asked._seconds[asked._key(checkout / "tests/test_a_outer.py")] = 50
+    assert [file.name for file in asked.files(module)][:2] == ["test_a_b_outer.py", "test_a_outer.py"]
+
+
 def test_what_others_wrote_is_loaded_beforehand(checkout: Path) -> None:
     assert nearest(checkout).of_others([checkout / "src"]) == ("yaml",)
     assert nearest(checkout).of_others([checkout / "tests"]) == ()

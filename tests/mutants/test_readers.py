@@ -11,6 +11,8 @@ from mutants.readers import Readers
 from mutants.trial import asked, trial
 from mutants.workshop import Workshop
 
+from mutants import readers
+
 LIMITS = '''"""Numbers only: no function of this module is ever run."""
 
 LIMIT = 3
@@ -146,3 +148,20 @@ def test_a_test_that_looks_at_a_constant_itself_is_asked(checkout):
     with Workshop(checkout) as workshop:
         outcome = trial(candidate, workshop, coverage)
     assert "test_looks" in outcome.by
+
+
+def test_what_was_read_is_kept_until_a_file_changes(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    source, kept = tmp_path / "src", tmp_path / "kept" / "modules"
+    source.mkdir()
+    (source / "a.py").write_text("LIMIT = 1\n")
+    (source / "b.py").write_text("from a import LIMIT\n\n\ndef f():\n    return LIMIT\n")
+    read: list[str] = []
+    really = readers._read
+    monkeypatch.setattr(readers, "_read", lambda file: read.append(file.name) or really(file))
+    found = Readers(source, kept=kept).of_line(source / "a.py", 1)
+    assert found == {source / "b.py": frozenset({5})}
+    assert Readers(source, kept=kept).of_line(source / "a.py", 1) == found
+    assert read == ["a.py", "b.py"]
+    (source / "b.py").write_text("from a import LIMIT\n")
+    assert Readers(source, kept=kept).of_line(source / "a.py", 1) == {}
+    assert read == ["a.py", "b.py", "b.py"]

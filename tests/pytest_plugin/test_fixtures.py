@@ -51,6 +51,23 @@ def run(theirs: pytest.Pytester, wanted: list[Any]) -> Run:
     return run
 
 
+def test_the_options_say_what_they_are_for(run: Run) -> None:
+    printed = run("", "--help").stdout.str()
+    group = printed.partition("a Kubernetes cluster for tests:")[2].partition("\n\n")[0]
+    assert " ".join(group.split()) == (
+        "--lifecycle-runtime=NAME what its nodes run containers with: hollow (the default), sandbox, containerd"
+        " --lifecycle-nodes=N its machines"
+        " --lifecycle-kube-version=VERSION an older Kubernetes whose API it shows: v1.20.2"
+    )
+    settings = " ".join(printed.partition("configuration file")[2].split())
+    for name, words in (
+        ("lifecycle_runtime (string)", "what its nodes run containers with"),
+        ("lifecycle_nodes (string)", "its machines"),
+        ("lifecycle_kube_version (string)", "an older Kubernetes whose API it shows"),
+    ):
+        assert f"{name}: {words}" in settings
+
+
 ASKS = "def test_it(lifecycle_cluster): pass"
 
 

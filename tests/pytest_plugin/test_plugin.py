@@ -195,23 +195,6 @@ def test_a_cluster_that_cannot_be_is_one_line(theirs: pytest.Pytester, option: s
     result.stdout.fnmatch_lines([f"the cluster does not start: {words}"])
 
 
-def test_the_options_say_what_they_are_for(theirs: pytest.Pytester) -> None:
-    printed = theirs.runpytest_subprocess("--help").stdout.str()
-    group = printed.partition("a Kubernetes cluster for tests:")[2].partition("\n\n")[0]
-    assert " ".join(group.split()) == (
-        "--lifecycle-runtime=NAME what its nodes run containers with: hollow (the default), sandbox, containerd"
-        " --lifecycle-nodes=N its machines"
-        " --lifecycle-kube-version=VERSION an older Kubernetes whose API it shows: v1.20.2"
-    )
-    settings = " ".join(printed.partition("configuration file")[2].split())
-    for name, words in (
-        ("lifecycle_runtime (string)", "what its nodes run containers with"),
-        ("lifecycle_nodes (string)", "its machines"),
-        ("lifecycle_kube_version (string)", "an older Kubernetes whose API it shows"),
-    ):
-        assert f"{name}: {words}" in settings
-
-
 def test_what_asks_for_no_cluster_loads_nothing(theirs: pytest.Pytester) -> None:
     theirs.makepyfile(
         """

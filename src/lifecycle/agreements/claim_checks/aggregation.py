@@ -197,13 +197,15 @@ def guarded() -> bool:
 
 @rebuilt("aggregation-adds-further-apis")
 def further_apis() -> bool:
-    """With the APIService the group is in discovery and its requests go elsewhere;
-    without it neither.
+    """With the APIService the group is in discovery, and its requests and its schema
+    are asked for elsewhere; without it neither.
     """
     path = "/apis/added.example/v1/things"
-    _, behind, _, local = through(("boss", "/apis"), ("boss", path))
+    schema = "/openapi/v3/apis/added.example/v1"
+    _, behind, _, local = through(("boss", "/apis"), ("boss", path), ("boss", schema))
     _, untouched, _, without = through(
         ("boss", "/apis"), ("boss", path), objects=(SERVICE,)
     )
-    joined = "added.example" in local and behind.asked == [("boss", path)]
+    asked = [("boss", path), ("boss", schema)]
+    joined = "added.example" in local and behind.asked == asked
     return joined and "added.example" not in without and untouched.asked == []

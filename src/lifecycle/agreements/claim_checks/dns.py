@@ -60,11 +60,18 @@ def a_record(recording: Recording) -> bool | None:
 
 @rebuilt("dns-a-record-for-service")
 def our_a_record() -> bool:
-    """The same of ours."""
-    answer = _answerer(_service()).answer("n.default.svc.cluster.local", "A")
-    return [(record.type, record.data) for record in answer.answer] == [
-        ("A", "10.96.7.7")
-    ]
+    """The same of ours, and from the address the way back. Of its own short name the
+    server knows the address, and nothing that points anywhere.
+    """
+    server = _answerer(_service())
+    answers = (
+        server.answer("n.default.svc.cluster.local", "A").answer,
+        server.answer("7.7.96.10.in-addr.arpa", "PTR").answer,
+    )
+    return [[(record.type, record.data) for record in each] for each in answers] == [
+        [("A", "10.96.7.7")],
+        [("PTR", "n.default.svc.cluster.local.")],
+    ] and server.answer("ns.dns.cluster.local", "PTR").rcode == "NXDOMAIN"
 
 
 @check("dns-srv-record-for-service")

@@ -16,7 +16,9 @@ from lifecycle.api.names import NameSource
 from lifecycle.api.resources import resource
 from lifecycle.api.wire import Object, Request, Response, UserInfo
 from lifecycle.apiserver.server.create_server_chain import create_server_chain
+from lifecycle.client.indexer import Indexer
 from lifecycle.client.listers import Lister
+from lifecycle.client.real_fifo import ADDED, DELETED, RealFIFO
 from lifecycle.client.rest import Client, Transport
 from lifecycle.client.shared_informer import SharedInformerFactory
 from lifecycle.cluster.rehearsal import on_virtual_time
@@ -156,13 +158,19 @@ def recorded_kinds(recording: Recording) -> bool | None:
 
 @rebuilt("informers-deliver-create-update-delete")
 def three_kinds() -> bool:
-    """An object that was there, a new one, its change, a deletion: in that order."""
+    """An object that was there, a new one, its change, a deletion: in that order. What
+    came and went while nobody looked is deleted as well, though it was still queued.
+    """
+    queue = RealFIFO(Indexer(), lambda: None)
+    queue.add({"metadata": {"name": "brief"}})
+    queue.replace([])
+    brief = [(delta.type, delta.key) for delta in queue.pop_batch(3)]
     return [(kind, name) for kind, name, _ in _scene().first] == [
         ("add", "early"),
         ("add", "late"),
         ("update", "late"),
         ("delete", "early"),
-    ]
+    ] and brief == [(ADDED, "brief"), (DELETED, "brief")]
 
 
 @check("informers-source-is-storage-events")

@@ -12,7 +12,13 @@ from typing import Any
 from lifecycle.cni.errors import CNIError
 from lifecycle.cni.overlay.dissect import dissect
 from lifecycle.cni.overlay.kept import kept_frame
-from lifecycle.cni.overlay.lease import LeaseAttrs, lease_annotations, pod_subnet
+from lifecycle.cni.overlay.lease import (
+    LeaseAttrs,
+    annotation,
+    lease_annotations,
+    node_to_lease,
+    pod_subnet,
+)
 from lifecycle.cni.overlay.subnet_manager import NodeLeases
 from lifecycle.cni.overlay.vxlan import VxlanBackend
 from lifecycle.cni.paper_netlink import PaperNetlink
@@ -82,12 +88,17 @@ def layer_3_ipv4() -> bool:
 @rebuilt("inter-host-network-flannel-only-between-hosts")
 def only_between_hosts() -> bool:
     """What it makes on a host: one device, entries on that device. No bridge, no veth,
-    nothing of a pod.
+    nothing of a pod; and nothing for a host that does not say how it is reached.
     """
     netlink, backend = host_on_paper()
-    backend.handle(
-        NodeLeases(ipaddress.IPv4Network("10.244.1.0/24")).node_event("ADDED", node(2))
-    )
+    leases = NodeLeases(ipaddress.IPv4Network("10.244.1.0/24"))
+    silent = node(3)
+    del silent["metadata"]["annotations"][annotation("backend-type")]
+    for each in (node(2), silent):
+        backend.handle(leases.node_event("ADDED", each))
+    lease = node_to_lease(silent)
+    if lease is None or lease.attrs.backend_type or len(netlink.routes()) != 1:
+        return False
     own = netlink.link("flannel.1").index
     touched = {route.link for route in netlink.routes()} | {
         one.link for one in (*netlink.arp, *netlink.fdb)

@@ -107,7 +107,9 @@ def _in_its_range(kept: dict[str, Any]) -> bool:
 
 @rebuilt("ipam-host-local-allocates-from-ranges")
 def our_ranges() -> bool:
-    """Round and round, past the gateway; what was given back comes last."""
+    """Round and round, past the gateway; what was given back comes last. Where to go on
+    is written down each time, and nothing else with it.
+    """
     with tempfile.TemporaryDirectory() as directory:
         first = [
             ask(directory, f"c{n}", subnet="10.0.0.0/29")["ips"][0]["address"]
@@ -118,7 +120,17 @@ def our_ranges() -> bool:
             ask(directory, f"d{n}", subnet="10.0.0.0/29")["ips"][0]["address"]
             for n in range(3)
         ]
-    return [*first, *more] == [f"10.0.0.{n}/29" for n in (2, 3, 4, 5, 6, 2)]
+    with tempfile.TemporaryDirectory() as directory:
+        for n in range(13):
+            ask(directory, f"c{n}", subnet="10.0.0.0/28")
+        ask(directory, "c0", "DEL", "10.0.0.0/28")
+        last = Path(directory, "bridge", "last_reserved_ip.0")
+        after = [last.read_text()]
+        ask(directory, "d", subnet="10.0.0.0/28")
+        after.append(last.read_text())
+    return [*first, *more] == [
+        f"10.0.0.{n}/29" for n in (2, 3, 4, 5, 6, 2)
+    ] and after == ["10.0.0.14", "10.0.0.2"]
 
 
 @rebuilt("ipam-host-local-state-on-disk")

@@ -39,6 +39,7 @@ from lifecycle.scheduler.config import (
 )
 from lifecycle.scheduler.event_handlers import EventHandlers
 from lifecycle.scheduler.framework.cycle_state import CycleState
+from lifecycle.scheduler.framework.events import node_events
 from lifecycle.scheduler.framework.interface import FilterPlugin, ScorePlugin
 from lifecycle.scheduler.framework.node_info import NodeInfo, PodInfo
 from lifecycle.scheduler.framework.status import Status, unschedulable
@@ -228,9 +229,30 @@ def pending(recording: Recording) -> bool:
     return phases == {"Pending"}
 
 
+def _looked_at_again() -> list[list[str]]:
+    """As what a node's change counts, that might make room: a heartbeat, more room,
+    another label, the end of a cordon.
+    """
+    there = {
+        "metadata": {"name": "n"},
+        "spec": {"unschedulable": True},
+        "status": {"allocatable": {"cpu": "1"}, "conditions": []},
+    }
+    changes: list[Object] = [
+        {"status": {"allocatable": {"cpu": "1"}, "conditions": [{"type": "Ready"}]}},
+        {"status": {"allocatable": {"cpu": "2"}}},
+        {"metadata": {"name": "n", "labels": {"zone": "a"}}},
+        {"spec": {}},
+    ]
+    return [
+        [event.label for event in node_events(there, {**there, **change})]
+        for change in changes
+    ]
+
+
 @rebuilt("scheduler-pods-pending-until-scheduled")
 def pending_here() -> bool:
-    """And ours."""
+    """And ours; until a node changes so that there might be room."""
 
     async def scene(cluster: RehearsedCluster) -> str:
         await cluster.client("t").create(
@@ -239,7 +261,14 @@ def pending_here() -> bool:
         await asyncio.sleep(100)
         return str((await cluster.items("pods"))[0]["status"]["phase"])
 
-    return rehearse(scene, without=frozenset({"scheduler"})) == "Pending"
+    return rehearse(
+        scene, without=frozenset({"scheduler"})
+    ) == "Pending" and _looked_at_again() == [
+        [],
+        ["NodeUpdateNodeAllocatable"],
+        ["NodeUpdateNodeLabel"],
+        ["NodeUpdateNodeTaint"],
+    ]
 
 
 @check("scheduler-default-predicates-filter-nodes")
