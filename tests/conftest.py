@@ -25,6 +25,8 @@ settings.load_profile("untimed")
 # kubectl lives for a tenth of a second, a fifth of which it would spend on memory that its end gives back anyway
 os.environ.setdefault("GOGC", "400")
 
+gc.disable()  # until all tests are collected: thousands of modules are loaded, and hardly anything is thrown away
+
 ROOT = Path(__file__).resolve().parent.parent
 RECORDINGS = ROOT / "recordings"
 
@@ -48,6 +50,7 @@ def pytest_collection_finish() -> None:
     gc.collect()
     gc.freeze()
     gc.set_threshold(50_000, 20, 50)
+    gc.enable()
 
 
 SOME_KEYS = 12

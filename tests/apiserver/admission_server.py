@@ -14,6 +14,7 @@ from lifecycle.apiserver.server.create_server_chain import create_server_chain
 from lifecycle.apiserver.server.generic_api_server import GenericAPIServer
 from lifecycle.apiserver.webhook.service_resolver import ServiceResolver
 from lifecycle.etcd.memory import MemoryStore
+from tests.furnished import restored
 
 ROOT = UserInfo("root", (MASTERS, "system:authenticated"))
 REGISTRATION = "admissionregistration.k8s.io/v1"
@@ -78,7 +79,7 @@ async def started(
     server: GenericAPIServer | None = None,
 ) -> Asker:
     asker = Asker(server or create_server_chain(MemoryStore(), admission=options, webhook_resolver=resolver))
-    await asker.server.start()
+    await asker.server.start(restored)
     await asker.made(ACCOUNT)
     return asker
 

@@ -12,6 +12,7 @@ from lifecycle.apiserver.server.create_server_chain import create_server_chain
 from lifecycle.apiserver.server.generic_api_server import GenericAPIServer
 from lifecycle.cluster.target import HandlerTarget
 from lifecycle.etcd.memory import MemoryStore
+from tests.furnished import restored
 
 RBAC = "/apis/rbac.authorization.k8s.io/v1"
 MERGE = {"Content-Type": "application/merge-patch+json"}
@@ -62,7 +63,7 @@ def asked(scene: Callable[[Asked], Awaitable[None]]) -> None:
 
     async def main() -> None:
         server = create_server_chain(MemoryStore())
-        await server.start()
+        await server.start(restored)
         try:
             await scene(Asked(server))
         finally:

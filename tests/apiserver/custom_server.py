@@ -15,6 +15,7 @@ from lifecycle.apiserver.server.create_server_chain import create_server_chain
 from lifecycle.apiserver.server.generic_api_server import GenericAPIServer
 from lifecycle.apiserver.server.loopback import LOOPBACK_USER
 from lifecycle.etcd.memory import MemoryStore
+from tests.furnished import restored
 
 DEFINITIONS = "/apis/apiextensions.k8s.io/v1/customresourcedefinitions"
 CRONTABS = "/apis/stable.example.com/v1/namespaces/default/crontabs"
@@ -128,7 +129,7 @@ def on_server(scene: Callable[[Site], Awaitable[Any]]) -> Any:
 
     async def play() -> Any:
         server = create_server_chain(MemoryStore())
-        await server.start()
+        await server.start(restored)
         try:
             return await scene(Site(server))
         finally:

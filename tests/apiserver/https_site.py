@@ -13,6 +13,7 @@ from typing import Any
 from lifecycle.apiserver.pki.certificates import CertificateAuthority
 from lifecycle.apiserver.server.create_server_chain import create_server_chain
 from lifecycle.etcd.memory import MemoryStore
+from tests.furnished import restored
 
 TOKEN = "letmein"
 CONFIG_MAPS = "/api/v1/namespaces/default/configmaps"
@@ -33,7 +34,7 @@ class Site:
         self._handler.emit = lambda record: self.troubles.append(record.getMessage())  # type: ignore[method-assign]
         logging.getLogger().addHandler(self._handler)
         asyncio.get_running_loop().set_exception_handler(lambda _, context: self.troubles.append(str(context)))
-        await self.server.start()
+        await self.server.start(restored)
         self.port = await self.server.serve_https()
         self.tls = ssl.create_default_context(cadata=self.server.certificates.ca_pem.decode())
         return self

@@ -23,6 +23,7 @@ from lifecycle.apiserver.filters.warning import warning_headers
 from lifecycle.apiserver.http.headers import joined_headers
 from lifecycle.apiserver.server.create_server_chain import create_server_chain
 from lifecycle.etcd.memory import MemoryStore
+from tests.furnished import restored
 
 RECORDINGS = Path(__file__).parents[2] / "recordings"
 ROOT = UserInfo("root", (MASTERS, "system:authenticated"))
@@ -68,7 +69,7 @@ class Replay:
         self.tokens: dict[str, str] = {}
 
     async def start(self) -> None:
-        await self.server.start()
+        await self.server.start(restored)
         await self.write(KUBEADM_ADMINS)
 
     async def write(self, obj: Object) -> Object:

@@ -40,6 +40,7 @@ from lifecycle.client.transport_https import ConnectionConfig
 from lifecycle.cluster.kubeconfig_file import kubeconfig as make_kubeconfig
 from lifecycle.etcd.memory import MemoryStore
 from lifecycle.inspector import open_recording
+from tests.furnished import restored
 
 ROOT = UserInfo("root", (MASTERS, "system:authenticated"))
 JANE = UserInfo("jane", ("devs", "system:authenticated"), "u-1", {"example.org/team": ("a", "b")})
@@ -317,7 +318,7 @@ class Joined:
 @asynccontextmanager
 async def joined(register: bool = True) -> AsyncIterator[Joined]:
     server = create_server_chain(MemoryStore())
-    await server.start()
+    await server.start(restored)
     port = await server.serve_https()
     authority = server.certificates
     certificate, key = authority.client_certificate("lookup", [MASTERS])
@@ -500,7 +501,7 @@ def test_an_impostor_behind_the_service_is_not_believed() -> None:
 def test_without_added_servers_nothing_is_between() -> None:
     async def main() -> None:
         server = create_server_chain(MemoryStore())
-        await server.start()
+        await server.start(restored)
         try:
             assert not server.aggregator.has_remote
             request = Request("GET", "/apis/apiregistration.k8s.io/v1/apiservices", user=ROOT, accepts_object=True)

@@ -19,6 +19,7 @@ from lifecycle.apiserver.server.loopback import LOOPBACK_USER
 from lifecycle.client.rest import Client
 from lifecycle.etcd.memory import MemoryStore
 from tests.apiserver.registry.by_kind import set_defaults
+from tests.furnished import restored
 
 V2 = resource("horizontalpodautoscalers.autoscaling")
 V1 = find_resource("autoscaling", "v1", "horizontalpodautoscalers")
@@ -43,7 +44,7 @@ def settled(version: str, **spec: Any) -> Object:
 def on_server(ask: Callable[[Client], Awaitable[Any]]) -> Any:
     async def main() -> Any:
         server = create_server_chain(MemoryStore())
-        await server.start()
+        await server.start(restored)
         try:
             return await ask(Client(server.in_process_transport(LOOPBACK_USER), "test"))
         finally:

@@ -21,6 +21,7 @@ from lifecycle.apiserver.registry.metadata import dedup_owner_references
 from lifecycle.apiserver.server.create_server_chain import create_server_chain
 from lifecycle.etcd.memory import MemoryStore
 from tests.apiserver.https_site import CONFIG_MAPS, Site, message_of
+from tests.furnished import restored
 
 
 def test_what_anonymous_callers_send_is_not_kept() -> None:
@@ -68,7 +69,7 @@ def test_names_that_callers_make_up_are_in_no_cache_that_never_forgets() -> None
 
     async def scene() -> None:
         server = create_server_chain(MemoryStore(), clock=Clock())
-        await server.start()
+        await server.start(restored)
 
         async def send(method: str, path: str, body: bytes = b"", form: str = "json", accept: str = "*/*") -> int:
             headers = {"content-type": f"application/{form}", "accept": accept}

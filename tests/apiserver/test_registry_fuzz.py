@@ -25,6 +25,7 @@ from lifecycle.apiserver.endpoints.negotiation import finish, json_frame
 from lifecycle.apiserver.server.create_server_chain import create_server_chain
 from lifecycle.etcd.memory import MemoryStore
 from tests.apiserver.recorded_exchanges import ROOT, exchanges
+from tests.furnished import restored
 
 MEANT = (
     "strconv.ParseUint: ",
@@ -49,7 +50,7 @@ class Loop:
     def __init__(self) -> None:
         self.loop = asyncio.new_event_loop()
         self.server = create_server_chain(MemoryStore())
-        self.loop.run_until_complete(self.server.start())
+        self.loop.run_until_complete(self.server.start(restored))
         account = {
             "apiVersion": "v1",
             "kind": "ServiceAccount",

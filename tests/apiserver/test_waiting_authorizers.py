@@ -19,6 +19,7 @@ from lifecycle.apiserver.server.create_server_chain import create_server_chain
 from lifecycle.cluster.outside_services import Webhook
 from lifecycle.etcd.memory import MemoryStore
 from tests.apiserver.admission_server import REGISTRATION
+from tests.furnished import restored
 
 ROOT, JANE = UserInfo("root", (MASTERS,)), UserInfo("jane")
 RBAC = "rbac.authorization.k8s.io/v1"
@@ -89,7 +90,7 @@ def served(
                 webhook_unauthorized_ttl=0,
             )
             server = create_server_chain(MemoryStore(), authorization=options)
-            await server.start()
+            await server.start(restored)
 
             async def ask(method: str, path: str, obj: Any = None, user: UserInfo = ROOT) -> Response:
                 return await server.handler(Request(method, path, obj=obj, accepts_object=True, user=user))

@@ -7,6 +7,8 @@ from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager, suppress
 from typing import Any
 
+from tests.furnished import restored
+
 from lifecycle.api.clock import Clock
 from lifecycle.api.names import NameSource
 from lifecycle.api.resources import Resource, resource
@@ -127,7 +129,7 @@ class SmallCluster:
 async def small_cluster(*, nodes: int = 2, controllers: str = "*") -> AsyncIterator[SmallCluster]:
     clock = Clock()
     server = create_server_chain(MemoryStore(), clock=clock, names=NameSource(1))
-    await server.start()
+    await server.start(restored)
     admin = UserInfo("admin", ("system:masters", "system:authenticated"))
     witness = Witness(server.in_process_transport(admin))
     client = Client(witness, "test/v0")

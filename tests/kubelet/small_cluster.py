@@ -26,6 +26,7 @@ from lifecycle.kubelet.main_kubelet import Dependencies, new_main_kubelet
 from lifecycle.kubelet.stats.summary import Summary
 from lifecycle.scheduler import scheduler as scheduler_module
 from lifecycle.scheduler.scheduler import Scheduler
+from tests.furnished import restored
 
 NODES = ("lifecycle-control-plane", "lifecycle-worker", "lifecycle-worker2")
 CONTROL_PLANE_TAINT = {"key": "node-role.kubernetes.io/control-plane", "effect": "NoSchedule"}
@@ -86,7 +87,7 @@ async def small_cluster(
 ) -> AsyncIterator[SmallCluster]:
     clock, names = Clock(), NameSource(1)
     server = create_server_chain(MemoryStore(), clock=clock, names=names)
-    await server.start()
+    await server.start(restored)
     admin = Client(
         server.in_process_transport(UserInfo("admin", ("system:masters", "system:authenticated"))), "tests/v1"
     )

@@ -52,8 +52,8 @@ def reconciled(existing: Object, expected: Object) -> Object | None:
 
 
 def _complete_role(new: Object, existing: Object, expected: Object) -> None:
-    rules = existing.get("rules") or []
-    missing = list(uncovered(rules, expected.get("rules") or ()))
+    rules, wanted = existing.get("rules") or [], expected.get("rules") or []
+    missing = [] if rules == wanted else list(uncovered(rules, wanted))
     if missing:
         new["rules"] = [*rules, *missing]
     selectors = (existing.get("aggregationRule") or {}).get(

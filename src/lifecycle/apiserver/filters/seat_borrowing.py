@@ -94,7 +94,6 @@ def compute_concurrency_allocation(seats: int, claims: Sequence[Claim]) -> list[
     low, high = 0.0, 1.0
     while sum(dealt(high)) < seats and high < 2.0**60:
         high *= 2
-    for _ in range(100):
-        middle = (low + high) / 2
+    while low < (middle := (low + high) / 2) < high:
         low, high = (middle, high) if sum(dealt(middle)) < seats else (low, middle)
     return dealt(high)

@@ -1,0 +1,36 @@
+"""A store in which a server has been before, for the many tests that are about something else than the first start.
+
+What every server writes into an empty store is the same for all of them, and passes the whole chain, object by object. It is written
+once in a test process; after that a server starts over what is there, as it does after its own restart.
+"""
+
+from __future__ import annotations
+
+import asyncio
+
+from lifecycle.apiserver.server.create_server_chain import create_server_chain
+from lifecycle.etcd.memory import MemoryStore
+from lifecycle.etcd.store import KeyValue, Store
+
+_WRITTEN: list[KeyValue] = []
+
+
+def furnish() -> None:
+    """Let a server start over an empty store, once. Called before any test has broken a part of it."""
+    if _WRITTEN:
+        return
+
+    async def first_start() -> None:
+        store = MemoryStore()
+        server = create_server_chain(store)
+        await server.start()
+        _WRITTEN.extend((await store.range("/", "0")).kvs)
+        await server.stop()
+
+    asyncio.run(first_start())
+
+
+async def restored(store: Store) -> None:
+    """For `GenericAPIServer.start`: put there what the first server has written."""
+    for kv in _WRITTEN:
+        await store.put(kv.key, kv.value)
