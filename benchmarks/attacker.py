@@ -16,13 +16,13 @@ class Attacker:
     """Sends requests to one server. `token` is a bearer token of somebody who may do everything."""
 
     def __init__(self, port: int, ca: bytes, token: str, patience: float = PATIENCE) -> None:
-        self._port, self._token, self._patience = port, token, patience
+        self.port, self._token, self._patience = port, token, patience
         self._tls = ssl.create_default_context(cadata=ca.decode())
         self._open: list[asyncio.StreamWriter] = []
 
     async def connect(self) -> tuple[asyncio.StreamReader, asyncio.StreamWriter]:
         """A connection, closed when the attack is over."""
-        reader, writer = await asyncio.open_connection("127.0.0.1", self._port, ssl=self._tls, limit=1 << 16)
+        reader, writer = await asyncio.open_connection("127.0.0.1", self.port, ssl=self._tls, limit=1 << 16)
         self._open.append(writer)
         return reader, writer
 

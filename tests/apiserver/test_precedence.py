@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 import asyncio
+import itertools
 
 from lifecycle.api.clock import run_virtual
-from lifecycle.apiserver.server.precedence import ATTENTION, Precedence
+from lifecycle.apiserver.server.precedence import ATTENTION, ROUND, Precedence
 
 
 def test_nobody_waits_while_it_is_quiet_outside() -> None:
@@ -67,3 +68,31 @@ def test_a_cancelled_request_takes_no_turn() -> None:
         await asyncio.wait_for(second, timeout=1)
 
     run_virtual(main())
+
+
+def test_nobody_within_goes_on_for_longer_than_a_round_without_the_loop_going_round() -> None:
+    """Each request takes two milliseconds and waits for nothing; how many are there between two looks at the sockets?"""
+    looks: list[int] = []
+
+    async def main() -> None:
+        loop, precedence, now, done = asyncio.get_running_loop(), Precedence(), 0.0, 0
+        loop.time = lambda: now  # type: ignore[method-assign]
+
+        async def worker() -> None:
+            nonlocal now, done
+            for _ in range(100):
+                await precedence.turn()
+                now += 0.002
+                done += 1
+
+        def look() -> None:
+            looks.append(done)
+            if done < 400:
+                loop.call_soon(look)
+
+        loop.call_soon(look)
+        await asyncio.gather(*(worker() for _ in range(4)))
+        loop.call_soon(look)
+
+    asyncio.run(main())
+    assert max(later - earlier for earlier, later in itertools.pairwise(looks)) <= ROUND / 0.002 + 1 + 4

@@ -85,12 +85,14 @@ class NonResourceHandler:
             )
         if path == "/openapi/v2":
             merged = (
-                self._merged.openapi_v2(request) if self._merged is not None else None
+                await self._merged.openapi_v2(request)
+                if self._merged is not None
+                else None
             )
             return merged or serve_openapi_v2(request)
         if first == "openapi" and (path + "/").startswith("/openapi/v3/"):
             merged = (
-                self._merged.openapi_v3(request, path)
+                await self._merged.openapi_v3(request, path)
                 if self._merged is not None
                 else None
             )

@@ -32,10 +32,14 @@ class ServedGroups(Protocol):
         """What is served now; of each group the preferred version first."""
         ...
 
-    def openapi(self) -> dict[str, Object]:
-        """The OpenAPI v3 documents, by path below `/openapi/v3`:
+    def openapi(self) -> dict[str, bytes]:
+        """What the OpenAPI v3 documents are made of, by path below `/openapi/v3`:
         `apis/example.com/v1`.
         """
+        ...
+
+    def openapi_document(self, parts: bytes) -> bytes:
+        """The document, as JSON. Knows nothing but its argument."""
         ...
 
 

@@ -4,7 +4,9 @@ In a real cluster the control loops are other processes, and each client limits 
 (20 to 50 requests a second), so a burst of users' requests is never starved by them.
 Here all share one event loop, and a control loop that never has to wait for a socket
 could keep everybody else waiting. So, while requests come in from outside, those from
-within take turns: one for each round of the loop.
+within take turns: one for each round of the loop. And while nobody seems to ask, those
+from within make way after a while all the same: as long as the loop does not go round,
+nobody outside can be heard.
 
 Upstream: `client-go/rest/config.go` (`DefaultQPS`), the QPS settings of
 kube-controller-manager, kube-scheduler and kubelet, v1.36. Left out: any limit while
@@ -19,6 +21,11 @@ from collections import deque
 ATTENTION = 0.005
 """Seconds for which a request from outside is remembered."""
 
+ROUND = 0.01
+"""Seconds after which a round of the loop takes no more requests from within. On
+virtual time, which stands still meanwhile, it takes all.
+"""
+
 
 class Precedence:
     """Told of every request from outside; asked for a turn by every request from
@@ -29,17 +36,23 @@ class Precedence:
         self._last_outside = float("-inf")
         self._waiting: deque[asyncio.Future[None]] = deque()
         self._scheduled = False
+        self._round_began: float | None = None
 
     def outside(self) -> None:
         """A request came in from outside."""
         self._last_outside = asyncio.get_running_loop().time()
 
     async def turn(self) -> None:
-        """Go on at once if nobody outside is asking, else when it is this request's
-        turn.
+        """Go on at once if nobody outside is asking and could be heard, else when it is
+        this request's turn.
         """
         loop = asyncio.get_running_loop()
-        if not self._waiting and loop.time() - self._last_outside > ATTENTION:
+        now = loop.time()
+        if self._round_began is None:
+            self._round_began = now
+            loop.call_soon(self._end_of_round)
+        quiet = now - self._last_outside > ATTENTION
+        if quiet and not self._waiting and now - self._round_began <= ROUND:
             return
         mine: asyncio.Future[None] = loop.create_future()
         self._waiting.append(mine)
@@ -47,6 +60,9 @@ class Precedence:
             self._scheduled = True
             loop.call_soon(self._next_round, loop)
         await mine
+
+    def _end_of_round(self) -> None:
+        self._round_began = None
 
     def _next_round(self, loop: asyncio.AbstractEventLoop) -> None:
         """Let one go; all, if it has become quiet outside."""
