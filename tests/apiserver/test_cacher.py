@@ -19,6 +19,7 @@ from lifecycle.api.wire import Object, WatchFrame
 from lifecycle.apiserver.endpoints.negotiation import json_frame
 from lifecycle.apiserver.registry.strategies import strategy_for
 from lifecycle.apiserver.server.create_server_chain import create_server_chain
+from lifecycle.apiserver.server.rest_storage import new_cachers
 from lifecycle.apiserver.storage.cache_reader import CacheReader
 from lifecycle.apiserver.storage.cacher import event_window
 from lifecycle.apiserver.storage.cacher.cache_watcher import CacheWatcher, Criteria
@@ -79,6 +80,53 @@ def test_the_pods_of_a_node_are_looked_up_not_looked_for() -> None:
         assert [obj["metadata"]["name"] for obj in reader.pods_on("n3")] == ["p23"]
         assert [*reader.pods_on("nowhere")] == []
         await cacher.stop()
+
+    run_virtual(main())
+
+
+def test_a_version_that_is_not_stored_shares_what_the_stored_one_has_decoded() -> None:
+    """Events have two faces: a pod's five would else be kept twice, in full."""
+    core, newer = resource("events"), resource("events.events.k8s.io")
+
+    def event(note: str) -> Object:
+        metadata = {"name": "e", "namespace": "a", "uid": "u"}
+        about = {"kind": "Pod", "name": "p"}
+        return {"kind": "Event", "apiVersion": "v1", "metadata": metadata, "involvedObject": about, "message": note}
+
+    async def main() -> None:
+        store = MemoryStore()
+        cachers = new_cachers(store)
+        stored, shown = cachers[core.store_key], cachers[newer.store_key]
+        await stored.start()
+        await shown.start()
+        key = registry_key(core, "a", "e")
+
+        async def write(note: str) -> None:
+            obj = event(note)
+            revision = await store.put(key, encode_value(obj))
+            assert revision is not None
+            metadata = {**obj["metadata"], "resourceVersion": str(revision)}
+            stored.written(key, {**obj, "metadata": metadata}, revision)
+
+        def seen(cacher: Cacher) -> Object:
+            cacher.catch_up()
+            cached = cacher.get(key)
+            assert cached is not None
+            return cached.obj
+
+        for order in ((shown, stored), (stored, shown)):  # whoever hears of it first
+            await write("once")
+            for cacher in order:
+                seen(cacher)
+            assert seen(shown)["regarding"] is seen(stored)["involvedObject"]
+        watcher = shown.watch(Criteria(), None, initial=False, bookmarks=False)
+        await write("twice")
+        await write("thrice")
+        assert seen(stored)["message"] == "thrice"
+        seen(shown)  # what is no longer the newest is decoded: each version is told as it was
+        assert [frame.object["note"] for frame in watcher.take()] == ["twice", "thrice"]
+        for cacher in (stored, shown):
+            await cacher.stop()
 
     run_virtual(main())
 

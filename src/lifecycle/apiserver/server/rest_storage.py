@@ -28,6 +28,7 @@ from lifecycle.apiserver.registry.resource.stores import (
 from lifecycle.apiserver.registry.store import Environment, ResourceStore
 from lifecycle.apiserver.registry.strategies import strategy_for
 from lifecycle.apiserver.storage.cacher.cacher import Cacher
+from lifecycle.etcd.keys import resource_prefix
 from lifecycle.etcd.store import Store
 
 FROM_STORAGE = {
@@ -53,15 +54,21 @@ SPECIAL_STORES: dict[tuple[str, str], type[ResourceStore]] = {
 
 def new_cachers(store: Store) -> dict[tuple[str, str], Cacher]:
     """A watch cache for each resource, by `(group, plural)`."""
-    return {
-        row.store_key: Cacher(
+    cachers: dict[tuple[str, str], Cacher] = {}
+    stored: dict[str, Cacher] = {}  # by what the keys begin with
+    for row in _stored():
+        from_storage = FROM_STORAGE.get((row.api_version, row.plural))
+        prefix = resource_prefix(row)
+        cacher = cachers[row.store_key] = Cacher(
             store,
             row,
             strategy_for(row.api_version, row.kind).field_labels.selectable_fields,
-            FROM_STORAGE.get((row.api_version, row.plural)),
+            from_storage,
+            stored.get(prefix) if from_storage is not None else None,
         )
-        for row in _stored()
-    }
+        if from_storage is None:
+            stored[prefix] = cacher
+    return cachers
 
 
 def new_stores(environment: Environment) -> dict[tuple[str, str], ResourceStore]:

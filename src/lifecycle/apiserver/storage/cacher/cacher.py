@@ -49,6 +49,9 @@ log = logging.getLogger(__name__)
 class Cacher:
     """The cache of one resource. `await start()` before use; `await stop()` ends its
     watch and all watchers.
+
+    Of a version that is not the stored one, `from_storage` makes what is shown, and
+    `stored_as` is the cache of the stored one: what that has decoded already is shared.
     """
 
     def __init__(
@@ -57,11 +60,13 @@ class Cacher:
         resource: Resource,
         fields_of: Callable[[Object], dict[str, str]],
         from_storage: Callable[[Object], Object] | None = None,
+        stored_as: Cacher | None = None,
     ) -> None:
         self.resource = resource
         self.prefix = resource_prefix(resource)
         self.fields_of = fields_of
         self._from_storage = from_storage
+        self._stored_as = stored_as
         self._has_nodes = (resource.group, resource.plural) == ("", "pods")
         self.revision = 0
         self._store = store
@@ -199,14 +204,27 @@ class Cacher:
         try:
             if kv.problem:
                 raise UnreadableError(kv.problem)
-            return Cached(
-                kv.key, self.decode(kv.value, kv.mod_revision), kv.mod_revision
-            )
+            return Cached(kv.key, self._shown(kv), kv.mod_revision)
         except (ValueError, KeyError, TypeError) as error:
             log.error("%s cannot be read: %s", kv.key, error)
             if isinstance(error, UnreadableError):
                 self.unreadable.add(kv.key, str(error))
             return None
+
+    def _shown(self, kv: KeyValue) -> Object:
+        known = self._stored_as.known(kv) if self._stored_as is not None else None
+        if known is None or self._from_storage is None:
+            return self.decode(kv.value, kv.mod_revision)
+        return self._from_storage(known)
+
+    def known(self, kv: KeyValue) -> Object | None:
+        """What a revision wrote, if it is here already: its writer has handed it over,
+        or it is still the newest under its key.
+        """
+        cached = self._written.get(kv.mod_revision) or self._objects.get(kv.key)
+        if cached is None or cached.revision != kv.mod_revision:
+            return None
+        return cached.obj
 
     def written(
         self, key: str, obj: Object, revision: int, value: bytes | None = None
