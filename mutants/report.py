@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 from dataclasses import dataclass, replace
+from datetime import date
 from pathlib import Path
 from typing import Any
 
@@ -67,6 +68,7 @@ def keep(score: Score, file: Path = RESULTS) -> None:
     document: dict[str, Any] = json.loads(file.read_text()) if file.exists() else {}
     document[score.room] = {
         "seed": score.seed,
+        "date": date.today().isoformat(),
         "tried": len(score.outcomes),
         "equivalent": len(score.outcomes) - len(score.counted),
         "noticed": len(score.counted) - len(score.survivors),

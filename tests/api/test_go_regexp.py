@@ -6,7 +6,7 @@ import re
 
 import pytest
 
-from lifecycle.api import plain_regexp
+from lifecycle.api import go_regexp, plain_regexp
 from lifecycle.api.go_regexp import MAX_HEIGHT, compile_regexp, parse_error
 
 
@@ -80,3 +80,22 @@ def test_where_re2_is_not_letters_and_digits_are_those_of_ascii() -> None:
     assert plain_regexp.compile(r"a\z").search("ba")
     assert plain_regexp.compile(r"a\z").search("a\n") is None
     assert plain_regexp.compile(r"\\z").search("\\z")
+
+
+@pytest.mark.parametrize(
+    ("error", "said"),
+    [
+        ("pattern too large - compile failed", "expression too large: `a|b`"),
+        ("trailing \\", "trailing backslash at end of expression: ``"),
+        ("missing ]: [a", "missing closing ]: `[a`"),
+        ("missing ): (a", "missing closing ): `(a`"),
+        ("no argument for repetition operator: *", "missing argument to repetition operator: `*`"),
+        ("bad repetition operator: **", "invalid nested repetition operator: `**`"),
+        ("invalid repetition size: {9999}", "invalid repeat count: `{9999}`"),
+        ("invalid perl operator: (?=", "invalid or unsupported Perl syntax: `(?=`"),
+        ("invalid named capture group: (?P<n", "invalid named capture: `(?P<n`"),
+        ("invalid escape sequence: \\y", "invalid escape sequence: `\\y`"),
+    ],
+)
+def test_what_the_library_says_becomes_what_go_says(error: str, said: str) -> None:
+    assert go_regexp._go_error(error, "a|b") == said

@@ -60,3 +60,38 @@ def test_the_words_of_yaml_1_1_are_yes_and_no(words: str, value: bool) -> None:
     for word in words.split():
         assert read_yaml(f"a: {word}".encode())[0] == {"a": value}, word
     assert read_yaml(b"a: oN")[0] == {"a": "oN"}
+
+
+@pytest.mark.parametrize(
+    ("words", "value"),
+    [
+        ("y Y yes Yes YES true True TRUE on On ON", True),
+        ("n N no No NO false False FALSE off Off OFF", False),
+        ("~ null Null NULL", None),
+    ],
+)
+def test_words_that_are_no_texts(words: str, value: object) -> None:
+    for word in words.split():
+        assert read_yaml(f"a: {word}".encode()) == ({"a": value}, []), word
+        assert read_yaml(f"a: {word}x".encode()) == ({"a": f"{word}x"}, []), word
+        assert read_yaml(f'a: "{word}"'.encode()) == ({"a": word}, []), word
+
+
+@pytest.mark.parametrize("word", ["oN", "oFF", "yES", "nULL", "tRUE", "fALSE", "none", "t", "f"])
+def test_words_that_only_look_like_it(word: str) -> None:
+    assert read_yaml(f"a: {word}".encode()) == ({"a": word}, [])
+
+
+@pytest.mark.parametrize(
+    ("around", "inside", "deep"), [(150, 49, False), (150, 51, True), (199, 0, False), (2, 190, False)]
+)
+def test_what_an_alias_brings_along_counts_for_the_depth(around: int, inside: int, deep: bool) -> None:
+    text = f"a: &x {'[' * inside}1{']' * inside}\nb: {'[' * around}*x{']' * around}"
+    if deep:
+        with pytest.raises(ValueError, match="exceeded max depth"):
+            read_yaml(text.encode())
+    else:
+        value, _ = read_yaml(text.encode())
+        for _ in range(around):
+            (value["b"],) = value["b"]
+        assert value["b"] == value["a"]

@@ -235,3 +235,16 @@ def test_a_pod_for_real(host: Any, debian: Path, tmp_path: Path, kind: str) -> N
     asyncio.run(network.tear_down_pod(pod.path, sandbox))
     assert "eth0" not in host.sh("ip link", pod)
     assert "--to-destination" not in host.sh("iptables-save -t nat")
+
+
+def test_an_observer_sees_each_call_before_it_is_made(spies: Path) -> None:
+    seen: list[tuple[str, str, str, str]] = []
+
+    def observer(path: str, conf: config.PluginConfig, args: Any) -> None:
+        made = len((spies / "log").read_text().splitlines()) if (spies / "log").exists() else 0
+        assert made == len(seen)
+        seen.append((Path(path).name, conf.type, args.command, args.container_id))
+
+    network = config.network_conf_from(json.dumps(CONF))
+    asyncio.run(CNIConfig([spies], spies / "cache", observer=observer).add_network_list(network, RT))
+    assert seen == [("first", "first", "ADD", "c1"), ("second", "second", "ADD", "c1")]

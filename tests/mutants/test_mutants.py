@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import time
+from datetime import date
 from pathlib import Path
 
 import pytest
@@ -386,7 +387,8 @@ def test_an_equivalent_mutant_needs_a_reason_and_is_not_counted(monkeypatch, tmp
     assert [outcome.after for outcome in score.survivors] == ["limit = 2"]
     assert score.share == 0.0
     report.keep(score, tmp_path / "results.json")
-    assert json.loads((tmp_path / "results.json").read_text())["toy"]["equivalent"] == 1
+    kept = json.loads((tmp_path / "results.json").read_text())["toy"]
+    assert (kept["equivalent"], kept["seed"], kept["date"]) == (1, 1, date.today().isoformat())
 
 
 def test_the_list_of_equivalent_mutants_names_code_that_is_there():

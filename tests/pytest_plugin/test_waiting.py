@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Awaitable, Callable
+from collections.abc import AsyncIterator, Awaitable, Callable
 from typing import Any
 
 import pytest
@@ -11,7 +11,7 @@ import pytest
 from lifecycle.api.clock import run_virtual
 from lifecycle.api.resources import resource
 from lifecycle.api.status import StatusError, failure
-from lifecycle.api.wire import Object, Request
+from lifecycle.api.wire import Object, Request, Response, WatchFrame
 from lifecycle.client.rest import MERGE_PATCH, Client
 from lifecycle.kubectl.resource_args import ResourceTuple
 from lifecycle.pytest_plugin.waiting import until
@@ -163,3 +163,34 @@ def test_a_refusal_is_not_waited_out() -> None:
             await until(Client(api, "test/1"), ResourceTuple(PODS, "p"), "ns", "create", 30)
 
     run_virtual(main())
+
+
+def test_what_the_server_says_of_the_watch_itself_is_no_state_of_the_object() -> None:
+    class Forgetting(FakeAPI):
+        """The first watch begins with the news that its revision is forgotten."""
+
+        told = 0
+
+        async def round_trip(self, request: Request) -> Response:
+            if request.query.get("watch") and not self.told:
+                self.told += 1
+                gone = {"kind": "Status", "apiVersion": "v1", "status": "Failure", "code": 410}
+                return Response(stream=frames(WatchFrame("ERROR", gone), WatchFrame("ADDED", {"kind": "Stale"})))
+            return await super().round_trip(request)
+
+    async def frames(*some: WatchFrame) -> AsyncIterator[WatchFrame]:
+        for frame in some:
+            yield frame
+
+    async def main() -> list[Any]:
+        api, seen = Forgetting(), list[Any]()
+        await now(Client(api, "other/1"), api)
+
+        def is_running(obj: Object) -> bool:
+            seen.append(obj["kind"])
+            return len(seen) == 2
+
+        await until(Client(api, "test/1"), ResourceTuple(PODS, "p"), "ns", is_running, 30)
+        return seen
+
+    assert run_virtual(main()) == ["Pod", "Pod"]
