@@ -10,16 +10,21 @@ import ast
 import contextlib
 import inspect
 import io
+import symtable
+from functools import cached_property
 from pathlib import Path
+from types import BuiltinFunctionType, FunctionType, ModuleType
 from typing import Any
 
 import nbformat
 
-from lifecycle.exercises.lab import PREFIX, Mistake
+from lifecycle.exercises.lab import PREFIX, Lab, Mistake
 from tests.conftest import ROOT
 
 LABS = sorted((ROOT / "labs").glob("*.ipynb"))
 Statements = dict[str, list[ast.stmt]]
+LASTING = (str, bytes, int, float, type(None), type, ModuleType, FunctionType, BuiltinFunctionType, Lab)
+"""What a statement that uses it leaves as it was. (A lab only notes what became of each question.)"""
 
 
 def solution_of(lab: Path) -> Path:
@@ -56,6 +61,10 @@ def wrong_answer(solution: Path, mistake: Mistake, right: Any) -> Statements:
     return {name: [statement]}
 
 
+RIGHT_OF = "__right_of_"
+"""Before a question: the name of what was found to be its right answer."""
+
+
 class Player:
     """Somebody who runs a lab's cells in one namespace."""
 
@@ -64,15 +73,80 @@ class Player:
         self.names: dict[str, Any] = {"__name__": "__main__"}
         self.values: dict[str, Any] = {}
 
-    async def run(self, answers: Statements, cells: list[str] | None = None) -> str:
-        """Run cells, all unless some are named, and give back what they print."""
+    async def run(self, answers: Statements) -> str:
+        """Run all cells, and give back what they print."""
+        return await self._run(self._statements(self.cells, answers))
+
+    async def again(self, answers: Statements, question: str) -> str:
+        """Answer one question anew: run the cells from its gap to its check, and of them what the answer reaches.
+
+        What it does not reach would do the same once more: a cluster that is watched after one has said what it will do, or a scene that
+        tells the check what is right.
+        """
+        statements = self._statements(self.between(question), answers)
+        name, known = PREFIX + question, f"{RIGHT_OF}{question}"
+        right = next((check[1] for check in map(_check, statements) if check and check[0] == question), None)
+        if right is not None and known in self.names:
+            truth, reached = right.value, {name}
+            right.value = ast.Name(known, ast.Load())
+            chosen = self._reached(statements, reached)
+            if not self._used_by(ast.Expr(truth)) & reached:
+                return await self._run(chosen)
+            right.value = truth
+        return await self._run(self._reached(statements, {name}))
+
+    def _reached(self, statements: list[ast.stmt], reached: set[str]) -> list[ast.stmt]:
+        """Those with a name in `reached`, to which comes what one of them gives a name to, or may change. So what changes something is
+        repeated together with what made it.
+        """
+        used = [self._used_by(statement) for statement in statements]
+        chosen = set[int]()
+        while more := {number for number, names in enumerate(used) if names & reached} - chosen:
+            chosen |= more
+            for number in more:
+                reached |= {name for name in used[number] if not isinstance(self.names.get(name), LASTING)}
+                reached |= _stored(statements[number])
+        return [statements[number] for number in sorted(chosen)]
+
+    def _statements(self, cells: list[str], answers: Statements) -> list[ast.stmt]:
+        return [new for cell in cells for old in ast.parse(cell).body for new in self._filled(old, answers)]
+
+    async def _run(self, statements: list[ast.stmt]) -> str:
         printed = io.StringIO()
         with contextlib.redirect_stdout(printed):
-            for source in self.cells if cells is None else cells:
-                body = [new for old in ast.parse(source).body for new in self._filled(old, answers)]
-                for statement in body:
-                    await self._execute(statement)
+            for statement in statements:
+                if (check := _check(statement)) and not ast.unparse(check[1].value).startswith(RIGHT_OF):
+                    question, right = check
+                    self.names["__noted"] = self._noted
+                    right.value = ast.Call(ast.Name("__noted", ast.Load()), [ast.Constant(question), right.value], [])
+                await self._execute(ast.fix_missing_locations(statement))
         return printed.getvalue()
+
+    def _noted(self, question: str, right: Any) -> Any:
+        """What is right, or a function that finds it out: noted once it is found."""
+
+        def found() -> Any:
+            self.names[RIGHT_OF + question] = right() if callable(right) else right
+            return self.names[RIGHT_OF + question]
+
+        return found
+
+    @cached_property
+    def _definitions(self) -> dict[str, set[str]]:
+        """What each function and class of the lab mentions: whoever calls it uses that, too."""
+        statements = [statement for cell in self.cells for statement in ast.parse(cell).body]
+        return {
+            one.name: _mentioned(one)
+            for one in statements
+            if isinstance(one, ast.FunctionDef | ast.AsyncFunctionDef | ast.ClassDef)
+        }
+
+    def _used_by(self, statement: ast.stmt) -> set[str]:
+        used, new = set[str](), _mentioned(statement)
+        while new:
+            used |= new
+            new = {name for known in new for name in self._definitions.get(known, ())} - used
+        return used
 
     def _filled(self, statement: ast.stmt, answers: Statements) -> list[ast.stmt]:
         for name in names_of(statement):
@@ -104,3 +178,28 @@ class Player:
 
 def _given(cell: str) -> list[str]:
     return [name for statement in ast.parse(cell).body for name in names_of(statement)]
+
+
+def _check(statement: ast.stmt) -> tuple[str, ast.keyword] | None:
+    """The question that a statement checks, and where it says what is right."""
+    if not isinstance(statement, ast.Expr) or not isinstance(statement.value, ast.Call):
+        return None
+    call = statement.value
+    if ast.unparse(call.func) != "lab.check":
+        return None
+    return next(((ast.literal_eval(call.args[0]), one) for one in call.keywords if one.arg == "right"), None)
+
+
+def _mentioned(statement: ast.stmt) -> set[str]:
+    """Every name of the notebook in a statement, those that it gives something to included; not those within a function."""
+    tables, names = [symtable.symtable(ast.unparse(statement), "cell", "exec")], set[str]()
+    for table in tables:
+        tables += table.get_children()
+        names |= {one.get_name() for one in table.get_symbols() if table.get_type() == "module" or one.is_global()}
+    return names
+
+
+def _stored(statement: ast.stmt) -> set[str]:
+    """The names that a statement gives something to."""
+    table = symtable.symtable(ast.unparse(statement), "cell", "exec")
+    return {one.get_name() for one in table.get_symbols() if one.is_assigned() or one.is_imported()}

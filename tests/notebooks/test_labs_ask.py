@@ -86,11 +86,11 @@ async def refused(player: Player, answers: Any, mistake: Any) -> None:
     if not callable(mistake.answer):
         right = player.names[name]
         player.values = {name: spoilt(right, mistake.answer)}
-    printed = await player.run({**answers, **wrong}, player.between(mistake.question))
+    printed = await player.again({**answers, **wrong}, mistake.question)
     player.values = {}
     assert asked.verdicts[mistake.question] == WRONG, f"{mistake.answer}: {printed}"
     assert mistake.word in " ".join(printed.split()), f"{mistake.answer}: {printed}"
-    await player.run(answers, player.between(mistake.question))
+    await player.again(answers, mistake.question)
     assert asked.verdicts[mistake.question] == RIGHT
 
 
