@@ -22,6 +22,14 @@ from lifecycle.api.spdy_frames import (
 from lifecycle.api.wire import Connection
 
 CHUNK = 32 * 1024
+UNREAD = 1 << 20
+"""Bytes of one stream that may wait to be read, before the connection is read no more:
+whoever types for a program that does not listen fills nobody's memory.
+"""
+MAX_STREAMS = 4096
+"""Streams of one connection that are open at a time. Ours: Go's library has no limit;
+`kubectl port-forward` needs two for each of its connections.
+"""
 
 
 class SpdyStream:
@@ -36,11 +44,20 @@ class SpdyStream:
         self.headers = headers
         self._connection = connection
         self._received: asyncio.Queue[bytes] = asyncio.Queue()
-        self._closed = False
+        self._waiting = 0
+        self._room = asyncio.Event()
+        self._closed = self._ended = False
 
     async def __aiter__(self) -> AsyncIterator[bytes]:
         while data := await self._received.get():
+            self._waiting -= len(data)
+            self._room.set()
             yield data
+
+    @property
+    def over(self) -> bool:
+        """Whether neither side has anything to say any more."""
+        return self._closed and self._ended
 
     async def write(self, data: bytes) -> None:
         """Send bytes."""
@@ -56,15 +73,30 @@ class SpdyStream:
             await self._connection.send(
                 self._connection.encoder.data(self.number, b"", fin=True)
             )
+            self._connection.forget(self)
 
     async def reset(self) -> None:
         """Both halves are done."""
         self._closed = True
         await self._connection.send(self._connection.encoder.rst_stream(self.number))
+        self.end()
 
-    def feed(self, data: bytes) -> None:
-        """What has arrived; nothing: the end."""
+    async def feed(self, data: bytes) -> None:
+        """What has arrived. Waits while more than `UNREAD` bytes are not read yet: the
+        other side has to wait then, too.
+        """
         self._received.put_nowait(data)
+        self._waiting += len(data)
+        while self._waiting > UNREAD:
+            self._room.clear()
+            await self._room.wait()
+
+    def end(self) -> None:
+        """Nothing more will arrive."""
+        if not self._ended:
+            self._ended = True
+            self._received.put_nowait(b"")
+            self._connection.forget(self)
 
 
 class SpdyConnection:
@@ -105,13 +137,15 @@ class SpdyConnection:
         except (FrameError, ConnectionError):
             pass  # nothing that could be told to the other side
         finally:
-            for stream in self._streams.values():
-                stream.feed(b"")
+            for stream in list(self._streams.values()):
+                stream.end()
             self._opened.put_nowait(None)
 
     async def _frame(self, frame: Frame) -> None:
         stream = self._streams.get(frame.stream)
         if frame.kind == SYN_STREAM:
+            if len(self._streams) >= MAX_STREAMS:
+                raise FrameError(f"more than {MAX_STREAMS} streams")
             stream = self._streams[frame.stream] = SpdyStream(
                 self, frame.stream, dict(frame.headers)
             )
@@ -122,8 +156,14 @@ class SpdyConnection:
         elif frame.kind == GOAWAY:
             self._opened.put_nowait(None)
         elif frame.kind == RST_STREAM and stream is not None:
-            stream.feed(b"")
+            stream.end()
+            self._streams.pop(frame.stream, None)
         elif frame.kind == 0 and stream is not None and frame.data:
-            stream.feed(frame.data)
+            await stream.feed(frame.data)
         if frame.fin and stream is not None:
-            stream.feed(b"")
+            stream.end()
+
+    def forget(self, stream: SpdyStream) -> None:
+        """Its number will not be heard of again, if both sides are done."""
+        if stream.over:
+            self._streams.pop(stream.number, None)
