@@ -10,7 +10,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from lifecycle.api.clock import run_virtual
-from lifecycle.api.spdy import CHUNK, MAX_STREAMS, UNREAD, SpdyConnection, SpdyStream
+from lifecycle.api.spdy import CHUNK, MAX_STREAMS, SpdyConnection, SpdyStream
 from lifecycle.api.spdy_frames import (
     DICTIONARY,
     FLAG_FIN,
@@ -25,6 +25,7 @@ from lifecycle.api.spdy_frames import (
     FrameEncoder,
     FrameError,
 )
+from lifecycle.api.unread import UNREAD
 
 
 def test_the_dictionary_is_the_drafts() -> None:

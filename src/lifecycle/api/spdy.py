@@ -19,13 +19,10 @@ from lifecycle.api.spdy_frames import (
     FrameEncoder,
     FrameError,
 )
+from lifecycle.api.unread import Unread
 from lifecycle.api.wire import Connection
 
 CHUNK = 32 * 1024
-UNREAD = 1 << 20
-"""Bytes of one stream that may wait to be read, before the connection is read no more:
-whoever types for a program that does not listen fills nobody's memory.
-"""
 MAX_STREAMS = 4096
 """Streams of one connection that are open at a time. Ours: Go's library has no limit;
 `kubectl port-forward` needs two for each of its connections.
@@ -43,15 +40,11 @@ class SpdyStream:
         self.number = number
         self.headers = headers
         self._connection = connection
-        self._received: asyncio.Queue[bytes] = asyncio.Queue()
-        self._waiting = 0
-        self._room = asyncio.Event()
+        self._received = Unread()
         self._closed = self._ended = False
 
     async def __aiter__(self) -> AsyncIterator[bytes]:
-        while data := await self._received.get():
-            self._waiting -= len(data)
-            self._room.set()
+        async for data in self._received:
             yield data
 
     @property
@@ -82,20 +75,14 @@ class SpdyStream:
         self.end()
 
     async def feed(self, data: bytes) -> None:
-        """What has arrived. Waits while more than `UNREAD` bytes are not read yet: the
-        other side has to wait then, too.
-        """
-        self._received.put_nowait(data)
-        self._waiting += len(data)
-        while self._waiting > UNREAD:
-            self._room.clear()
-            await self._room.wait()
+        """What has arrived. Waits while much of it is not read yet."""
+        await self._received.feed(data)
 
     def end(self) -> None:
         """Nothing more will arrive."""
         if not self._ended:
             self._ended = True
-            self._received.put_nowait(b"")
+            self._received.end()
             self._connection.forget(self)
 
 
