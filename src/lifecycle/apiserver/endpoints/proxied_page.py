@@ -210,7 +210,12 @@ def _resumed(response: Response, pieces: list[bytes]) -> Response:
             if close is not None:
                 await close()
 
-    return replace(response, stream=passed_on(), encode_frame=bytes)
+    return replace(response, stream=passed_on(), encode_frame=_as_it_is)
+
+
+def _as_it_is(piece: Any) -> bytes:
+    assert isinstance(piece, bytes)
+    return piece
 
 
 def _unpacked(bits: int, data: bytes) -> bytes:
