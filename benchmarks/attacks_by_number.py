@@ -73,6 +73,25 @@ async def terms(who: Attacker) -> list[Any]:
     return await refused_a_node(who, affinity={"podAffinity": weighed, "podAntiAffinity": rules})
 
 
+@attack("pods: 60 with 2,000 terms each, and ten plain ones")
+async def neighbours_terms(who: Attacker) -> set[int]:
+    """Whoever is to be placed is held against the terms of all that are there."""
+    term = [
+        {"topologyKey": "kubernetes.io/hostname", "labelSelector": {"matchLabels": {"a": f"x{i}"}}}
+        for i in range(2_000)
+    ]
+    rules = {"requiredDuringSchedulingIgnoredDuringExecution": term}
+    statuses: set[int] = set()
+    for _ in range(3):
+        statuses |= await who.many(20, "POST", PODS, pod(affinity={"podAntiAffinity": rules}))
+    await asyncio.sleep(10)
+    statuses |= await who.many(10, "POST", PODS, pod())
+    await asyncio.sleep(5)
+    statuses.add(await who.ask("DELETE", f"{PODS}?gracePeriodSeconds=0"))
+    await asyncio.sleep(2)
+    return statuses
+
+
 @attack("pod: 6,000 topology spread constraints")
 async def constraints(who: Attacker) -> list[Any]:
     spread = [
@@ -82,10 +101,10 @@ async def constraints(who: Attacker) -> list[Any]:
     return await refused_a_node(who, topologySpreadConstraints=spread)
 
 
-@attack("pod: 2,000 terms about nodes, ten words each")
+@attack("pod: 1,000 terms about nodes, ten words each")
 async def node_terms(who: Attacker) -> list[Any]:
     words = [{"key": f"k{i}", "operator": "NotIn", "values": [f"v{j}" for j in range(10)]} for i in range(10)]
-    terms = [{"matchExpressions": words} for _ in range(2_000)]
+    terms = [{"matchExpressions": words} for _ in range(1_000)]
     rules = {"requiredDuringSchedulingIgnoredDuringExecution": {"nodeSelectorTerms": terms}}
     return await refused_a_node(who, affinity={"nodeAffinity": rules})
 

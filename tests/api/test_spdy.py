@@ -10,7 +10,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from lifecycle.api.clock import run_virtual
-from lifecycle.api.spdy import CHUNK, SpdyConnection, SpdyStream
+from lifecycle.api.spdy import CHUNK, MAX_STREAMS, SpdyConnection, SpdyStream
 from lifecycle.api.spdy_frames import (
     DICTIONARY,
     FLAG_FIN,
@@ -25,6 +25,7 @@ from lifecycle.api.spdy_frames import (
     FrameEncoder,
     FrameError,
 )
+from lifecycle.api.unread import UNREAD
 
 
 def test_the_dictionary_is_the_drafts() -> None:
@@ -195,3 +196,75 @@ def test_a_ping_is_answered_with_itself_and_what_is_no_spdy_ends_the_connection(
             await running
 
     run_virtual(main())
+
+
+def headers_frame(raw: bytes) -> bytes:
+    """A stream is opened, with these bytes as its headers, compressed."""
+    compressor = zlib.compressobj(zdict=DICTIONARY)
+    block = compressor.compress(raw) + compressor.flush(zlib.Z_SYNC_FLUSH)
+    payload = (1).to_bytes(4, "big") + bytes(6) + block
+    return b"\x80\x03\0\x01\0" + len(payload).to_bytes(3, "big") + payload
+
+
+def test_headers_that_grow_without_measure_are_not_decompressed() -> None:
+    with pytest.raises(FrameError, match="more than 65536 bytes"):
+        list(FrameDecoder().feed(headers_frame(bytes(64 << 20))))
+
+
+@pytest.mark.parametrize("raw", [b"\xff\xff\xff\xff", b"\0\0\0\x02" + bytes(8)])
+def test_more_headers_than_there_are_bytes_for_are_not_looked_for(raw: bytes) -> None:
+    with pytest.raises(FrameError, match="of them"):
+        list(FrameDecoder().feed(headers_frame(raw)))
+
+
+class Flood:
+    """The other side sends, without end; counts what was read of it."""
+
+    def __init__(self, first: bytes, again: bytes) -> None:
+        self._first, self._again, self.read_bytes = first, again, 0
+        self.written = 0
+
+    async def read(self) -> bytes:
+        data, self._first = self._first or self._again, b""
+        self.read_bytes += len(data)
+        return data
+
+    async def write(self, data: bytes) -> None:
+        self.written += 1
+
+    def close(self) -> None: ...
+
+
+def test_what_nobody_reads_is_not_taken_in() -> None:
+    async def main() -> None:
+        encoder = FrameEncoder()
+        flood = Flood(encoder.syn_stream(1, {}), encoder.data(1, bytes(CHUNK)))
+        connection = SpdyConnection(flood)
+        running = asyncio.ensure_future(connection.run())
+        await asyncio.sleep(1)
+        assert UNREAD < flood.read_bytes < UNREAD + 2 * CHUNK
+        stream = await anext(connection.streams())
+        reading = aiter(stream)
+        for _ in range(10):
+            await anext(reading)
+        await asyncio.sleep(1)
+        assert UNREAD + 9 * CHUNK < flood.read_bytes < UNREAD + 12 * CHUNK
+        running.cancel()
+        await asyncio.gather(running, return_exceptions=True)
+
+    run_virtual(main())
+
+
+def test_a_connection_has_so_many_streams_open_and_forgets_those_that_are_done() -> None:
+    async def main(close: bool) -> int:
+        encoder = FrameEncoder()
+        opened = [encoder.syn_stream(2 * number + 1, {}) for number in range(MAX_STREAMS + 10)]
+        flood = Flood(b"", b"")
+        connection = SpdyConnection(flood)
+        for number, data in enumerate(opened):
+            flood._first = data + (encoder.rst_stream(2 * number + 1) if close else b"")
+            await connection.run()
+        return flood.written
+
+    assert run_virtual(main(close=True)) == MAX_STREAMS + 10
+    assert run_virtual(main(close=False)) == MAX_STREAMS

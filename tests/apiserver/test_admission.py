@@ -404,6 +404,39 @@ def test_a_node_writes_only_itself_and_only_its_own_labels() -> None:
     assert "not allowed to modify taints" in refused(plugin, "admit", change)
 
 
+@pytest.mark.parametrize(
+    ("part", "change"),
+    [
+        ("metadata", {"labels": {"a": "b"}}),
+        ("metadata", {"finalizers": []}),
+        ("metadata", {"ownerReferences": [{"apiVersion": "v1", "kind": "Pod", "name": "gone", "uid": "gone"}]}),
+        ("spec", {"volumeName": "another"}),
+        ("status", {"phase": "Lost"}),
+    ],
+)
+def test_a_node_says_of_a_claim_only_that_it_has_grown(part: str, change: Object) -> None:
+    """With an owner that is gone, the claim would be deleted, and the volume with it."""
+    plugin = NodeRestriction(StaticReader([node()]))
+    claim = {
+        "metadata": {"name": "c", "namespace": "default", "resourceVersion": "1", "finalizers": ["x/y"]},
+        "spec": {"volumeName": "pv"},
+        "status": {"phase": "Bound", "capacity": {"storage": "1Gi"}},
+    }
+    grown = {
+        **claim,
+        "metadata": {**claim["metadata"], "resourceVersion": "", "managedFields": [{"manager": "kubelet"}]},
+        "status": {"phase": "Bound", "capacity": {"storage": "2Gi"}, "conditions": [{"type": "Resizing"}]},
+    }
+
+    def update(new: Object, subresource: str = "status", **more: Any) -> Attributes:
+        return by_node(new, "persistentvolumeclaims", UPDATE, old_obj=claim, subresource=subresource, **more)
+
+    plugin.admit(update(grown))
+    changed = {**grown, part: {**grown[part], **change}}
+    assert "not allowed to update fields other than status.quantity" in refused(plugin, "admit", update(changed))
+    assert "may only update PVC status" in refused(plugin, "admit", update(grown, ""))
+
+
 def test_a_node_asks_for_tokens_of_its_own_pods_only() -> None:
     here, there = pod(nodeName="here"), pod(nodeName="there")
     here["metadata"] |= {"uid": "1"}

@@ -227,3 +227,17 @@ def test_the_deck_of_ten_million_queues_is_never_laid_out() -> None:
     """The most that a level may have, and more than any memory has room for."""
     assert len(set(deal(2**64 - 1, 10_000_000, 2))) == 2
     assert deal(5 + 10**15 * 7, 10**15, 2) == (5, 8)
+
+
+def test_of_a_level_with_ten_million_queues_those_in_use_are_shown() -> None:
+    async def main() -> None:
+        vast = level(1, queues=10_000_000)
+        for flow in ("a", "b"):
+            assert vast.start(("schema", flow)) is not None
+        shown = vast.queues()
+        assert [queue.index for queue in shown] == sorted(queue.index for queue in shown)
+        assert 1 <= len(shown) <= 2
+        assert sum(len(queue.waiting) for queue in shown) == 1
+        assert len(level(1, queues=10_000).queues()) == 10_000
+
+    run_virtual(main())

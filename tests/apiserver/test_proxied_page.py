@@ -11,6 +11,7 @@ import pytest
 from lifecycle.api.clock import run_virtual
 from lifecycle.api.wire import Response
 from lifecycle.apiserver.endpoints.proxied_page import (
+    MAX_PAGE,
     rewrite_html,
     rewrite_response,
     rewrite_url,
@@ -76,5 +77,66 @@ def test_a_compressed_page_stays_compressed() -> None:
         assert await answer(page, Content_Type=html, Content_Encoding="gzip") == page
         assert await answer(page, Content_Type=html, Content_Encoding="br") == page
         assert await answer(page, Content_Type="text/plain") == page
+
+    run_virtual(main())
+
+
+class Endless:
+    """A page that a pod sends, piece by piece, and never ends."""
+
+    def __init__(self, piece: bytes) -> None:
+        self.piece, self.sent, self.closed = piece, 0, False
+
+    def __aiter__(self) -> Endless:
+        return self
+
+    async def __anext__(self) -> bytes:
+        self.sent += len(self.piece)
+        return self.piece
+
+    async def aclose(self) -> None:
+        self.closed = True
+
+
+@pytest.mark.parametrize("coding", ["", "gzip", "deflate"])
+def test_a_page_without_an_end_is_passed_on_and_not_collected(coding: str) -> None:
+    async def main() -> None:
+        page = Endless(b'<a href="/x">' * 1000)
+        headers = {"Content-Type": "text/html", "Content-Encoding": coding}
+        given = Response(200, headers, stream=page, encode_frame=bytes)  # type: ignore[arg-type]
+        answer = await rewrite_response(given, REWRITE)
+        assert page.sent < 2 * MAX_PAGE
+        assert answer.stream is not None
+        assert answer.encode_frame is not None
+        passed = 0
+        async for frame in answer.stream:
+            passed += len(answer.encode_frame(frame))
+            if passed > 3 * MAX_PAGE:
+                break
+        assert passed == page.sent
+        await answer.stream.aclose()  # type: ignore[attr-defined]
+        assert page.closed
+
+    run_virtual(main())
+
+
+def test_a_page_that_is_vast_once_unpacked_or_no_page_goes_on_as_it_is() -> None:
+    vast, page = bytes(100 * MAX_PAGE), b'<a href="/x">'
+
+    async def answer(body: bytes, coding: str) -> bytes:
+        headers = {"Content-Type": "text/html", "Content-Encoding": coding}
+        return (await rewrite_response(Response(200, headers, body=body), REWRITE)).body or b""
+
+    async def main() -> None:
+        for body, coding in (
+            (gzip.compress(vast), "gzip"),
+            (gzip.compress(page) + gzip.compress(vast), "gzip"),
+            (deflated(vast), "deflate"),
+            (gzip.compress(page)[:-9], "gzip"),
+            (b"<![" * 10, ""),
+        ):
+            assert await answer(body, coding) == body
+        twice = gzip.decompress(await answer(gzip.compress(page) + gzip.compress(page), "gzip"))
+        assert twice == f'<a href="{PREFIX}/x">'.encode() * 2
 
     run_virtual(main())

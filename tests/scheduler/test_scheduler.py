@@ -4,7 +4,9 @@ from __future__ import annotations
 
 import asyncio
 import json
+from types import SimpleNamespace
 from typing import Any
+from unittest.mock import patch
 
 import pytest
 
@@ -13,7 +15,7 @@ from lifecycle.api.resources import resource
 from lifecycle.api.status import failure
 from lifecycle.api.wire import Object, Request, Response
 from lifecycle.client.rest import STRATEGIC_MERGE_PATCH
-from lifecycle.scheduler.scheduler import PODS_BEFORE_YIELD, USER_AGENT
+from lifecycle.scheduler.scheduler import PODS_BEFORE_YIELD, TURN, USER_AGENT, Scheduler
 from tests.conftest import RECORDINGS
 from tests.kubelet.small_cluster import SmallCluster, small_cluster
 
@@ -304,6 +306,48 @@ def test_many_pods_at_once_take_no_time_between_them() -> None:
             assert len([p for p in pods.values() if p["spec"].get("nodeName")]) == 3 * PODS_BEFORE_YIELD
 
     run_virtual(main())
+
+
+@pytest.mark.parametrize(("takes", "most"), [(0.0, PODS_BEFORE_YIELD), (TURN / 2.5, 3), (2 * TURN, 1)])
+def test_decisions_that_take_long_let_others_go_on(takes: float, most: int) -> None:
+    """How many are made without anybody else having a turn, if each takes so many seconds of the loop's time."""
+    in_a_row = longest = made = 0
+
+    async def schedule_one(profile: str, queued: object) -> None:
+        nonlocal in_a_row, longest, made
+        in_a_row, made = in_a_row + 1, made + 1
+        longest = max(longest, in_a_row)
+
+    async def nothing(*_: object) -> None: ...
+
+    async def main() -> None:
+        nonlocal in_a_row
+        loop = asyncio.get_running_loop()
+        waiting = [SimpleNamespace(info=SimpleNamespace(pod=pod("p"))) for _ in range(40)]
+        queue = SimpleNamespace(
+            try_pop=lambda: waiting.pop() if waiting else None, pop=loop.create_future, close=lambda: None
+        )
+        scheduler = object.__new__(Scheduler)
+        for name in ("cache", "nominator", "_informers"):
+            setattr(scheduler, name, None)
+        scheduler.profiles, scheduler.extenders = {}, []
+        scheduler.queue = queue  # type: ignore[assignment]
+        scheduler._waiting_pods = SimpleNamespace(reject=None)  # type: ignore[assignment]
+        scheduler._schedule_one = SimpleNamespace(schedule_one=schedule_one)  # type: ignore[assignment]
+        scheduler._tasks = SimpleNamespace(stop=nothing)  # type: ignore[assignment]
+        with (
+            patch("lifecycle.scheduler.scheduler.add_all_event_handlers", nothing),
+            patch.object(loop, "time", lambda: made * takes),
+        ):
+            running = asyncio.ensure_future(scheduler.run())
+            while made < 40:
+                await asyncio.sleep(0)
+                in_a_row = 0
+            running.cancel()
+            await asyncio.gather(running, return_exceptions=True)
+
+    run_virtual(main())
+    assert longest == most
 
 
 def test_the_last_events_are_not_written_by_a_scheduler_that_has_stopped() -> None:

@@ -66,6 +66,13 @@ class Selector:
         """True if the selector restricts nothing."""
         return not self.requirements and not self.nothing
 
+    @property
+    def label(self) -> tuple[str, str] | None:
+        """A label that every selected object has, key and value; None if there is no
+        such one.
+        """
+        return self._equals[0] if self._equals else None
+
     def matches(self, labels: Mapping[str, str] | None) -> bool:
         """Whether an object with these labels is selected."""
         if labels is None:

@@ -19,9 +19,14 @@ from lifecycle.api.spdy_frames import (
     FrameEncoder,
     FrameError,
 )
+from lifecycle.api.unread import Unread
 from lifecycle.api.wire import Connection
 
 CHUNK = 32 * 1024
+MAX_STREAMS = 4096
+"""Streams of one connection that are open at a time. Ours: Go's library has no limit;
+`kubectl port-forward` needs two for each of its connections.
+"""
 
 
 class SpdyStream:
@@ -35,12 +40,17 @@ class SpdyStream:
         self.number = number
         self.headers = headers
         self._connection = connection
-        self._received: asyncio.Queue[bytes] = asyncio.Queue()
-        self._closed = False
+        self._received = Unread()
+        self._closed = self._ended = False
 
     async def __aiter__(self) -> AsyncIterator[bytes]:
-        while data := await self._received.get():
+        async for data in self._received:
             yield data
+
+    @property
+    def over(self) -> bool:
+        """Whether neither side has anything to say any more."""
+        return self._closed and self._ended
 
     async def write(self, data: bytes) -> None:
         """Send bytes."""
@@ -56,15 +66,24 @@ class SpdyStream:
             await self._connection.send(
                 self._connection.encoder.data(self.number, b"", fin=True)
             )
+            self._connection.forget(self)
 
     async def reset(self) -> None:
         """Both halves are done."""
         self._closed = True
         await self._connection.send(self._connection.encoder.rst_stream(self.number))
+        self.end()
 
-    def feed(self, data: bytes) -> None:
-        """What has arrived; nothing: the end."""
-        self._received.put_nowait(data)
+    async def feed(self, data: bytes) -> None:
+        """What has arrived. Waits while much of it is not read yet."""
+        await self._received.feed(data)
+
+    def end(self) -> None:
+        """Nothing more will arrive."""
+        if not self._ended:
+            self._ended = True
+            self._received.end()
+            self._connection.forget(self)
 
 
 class SpdyConnection:
@@ -105,13 +124,15 @@ class SpdyConnection:
         except (FrameError, ConnectionError):
             pass  # nothing that could be told to the other side
         finally:
-            for stream in self._streams.values():
-                stream.feed(b"")
+            for stream in list(self._streams.values()):
+                stream.end()
             self._opened.put_nowait(None)
 
     async def _frame(self, frame: Frame) -> None:
         stream = self._streams.get(frame.stream)
         if frame.kind == SYN_STREAM:
+            if len(self._streams) >= MAX_STREAMS:
+                raise FrameError(f"more than {MAX_STREAMS} streams")
             stream = self._streams[frame.stream] = SpdyStream(
                 self, frame.stream, dict(frame.headers)
             )
@@ -122,8 +143,14 @@ class SpdyConnection:
         elif frame.kind == GOAWAY:
             self._opened.put_nowait(None)
         elif frame.kind == RST_STREAM and stream is not None:
-            stream.feed(b"")
+            stream.end()
+            self._streams.pop(frame.stream, None)
         elif frame.kind == 0 and stream is not None and frame.data:
-            stream.feed(frame.data)
+            await stream.feed(frame.data)
         if frame.fin and stream is not None:
-            stream.feed(b"")
+            stream.end()
+
+    def forget(self, stream: SpdyStream) -> None:
+        """Its number will not be heard of again, if both sides are done."""
+        if stream.over:
+            self._streams.pop(stream.number, None)

@@ -28,6 +28,13 @@ SYN_STREAM, SYN_REPLY, RST_STREAM, SETTINGS, PING, GOAWAY, HEADERS, WINDOW_UPDAT
     9,
 )
 FLAG_FIN = 1
+MAX_HEADERS = 64 * 1024
+"""Bytes of a frame's headers, decompressed: a frame of 16 MiB may have 16 GiB of them.
+Kubernetes' streams say what kind they are, and no more. Upstream: `maxHeaderFieldSize`
+of Go's library, which counts each field, and later.
+"""
+SHORTEST_HEADER = 8
+"""Bytes: the lengths of an empty name and an empty value."""
 VERSION = 3
 
 _NAMES = tuple(
@@ -145,11 +152,16 @@ class FrameDecoder:
 
     def _headers(self, block: bytes) -> tuple[tuple[str, str], ...]:
         try:
-            raw = self._zlib.decompress(block)
+            raw = self._zlib.decompress(block, MAX_HEADERS)
         except zlib.error as error:
             raise FrameError(f"headers: {error}") from None
+        if self._zlib.unconsumed_tail:
+            raise FrameError(f"headers: more than {MAX_HEADERS} bytes")
         position, headers = 4, []
-        for _ in range(int.from_bytes(raw[:4], "big")):
+        number = int.from_bytes(raw[:4], "big")
+        if number * SHORTEST_HEADER > len(raw):
+            raise FrameError(f"headers: not {number} of them")
+        for _ in range(number):
             texts = []
             for _ in range(2):
                 end = position + 4 + int.from_bytes(raw[position : position + 4], "big")

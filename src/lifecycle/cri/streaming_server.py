@@ -19,6 +19,7 @@ from typing import Any
 
 from aiohttp import WSMsgType, web
 
+from lifecycle.api.unread import Unread
 from lifecycle.cri.apis.errors import RuntimeServiceError
 from lifecycle.cri.apis.services import RuntimeService
 from lifecycle.cri.apis.streams import Streams
@@ -91,7 +92,7 @@ class StreamingServer:
     async def _serve_command(
         self, kind: str, socket: web.WebSocketResponse, request: dict[str, Any]
     ) -> None:
-        stdin: asyncio.Queue[bytes | None] = asyncio.Queue()
+        stdin = Unread()
         sizes: asyncio.Queue[tuple[int, int] | None] = asyncio.Queue()
 
         async def stdout(data: bytes) -> None:
@@ -101,7 +102,7 @@ class StreamingServer:
             await socket.send_bytes(bytes([STDERR]) + data)
 
         streams = Streams(
-            until_none(stdin) if request.get("stdin") else None,
+            aiter(stdin) if request.get("stdin") else None,
             stdout,
             stderr,
             until_none(sizes),
@@ -134,7 +135,7 @@ class StreamingServer:
         self, socket: web.WebSocketResponse, request: dict[str, Any]
     ) -> None:
         port = (request.get("port") or [0])[0]
-        stdin: asyncio.Queue[bytes | None] = asyncio.Queue()
+        stdin = Unread()
         name = int(port).to_bytes(2, "little")
         await socket.send_bytes(b"\x00" + name)
         await socket.send_bytes(b"\x01" + name)
@@ -143,7 +144,7 @@ class StreamingServer:
             await socket.send_bytes(b"\x00" + data)
 
         call = self._runtime.port_forward(
-            request.get("pod_sandbox_id", ""), port, Streams(until_none(stdin), stdout)
+            request.get("pod_sandbox_id", ""), port, Streams(aiter(stdin), stdout)
         )
         work = asyncio.ensure_future(call)
         reader = asyncio.ensure_future(_read(socket, stdin, asyncio.Queue()))
@@ -164,7 +165,7 @@ async def until_none(queue: asyncio.Queue[Any]) -> AsyncIterator[Any]:
 
 async def _read(
     socket: web.WebSocketResponse,
-    stdin: asyncio.Queue[bytes | None],
+    stdin: Unread,
     sizes: asyncio.Queue[tuple[int, int] | None],
 ) -> None:
     async for message in socket:
@@ -172,13 +173,13 @@ async def _read(
             continue
         channel, data = message.data[0], message.data[1:]
         if channel == STDIN and data:
-            stdin.put_nowait(data)
+            await stdin.feed(data)
         elif channel == CLOSE and data[:1] == bytes([STDIN]):
-            stdin.put_nowait(None)
+            stdin.end()
         elif channel == RESIZE:
             size = json.loads(data)
             sizes.put_nowait((size.get("Width", 0), size.get("Height", 0)))
-    stdin.put_nowait(None)
+    stdin.end()
 
 
 def _description(error: BaseException | None) -> str:

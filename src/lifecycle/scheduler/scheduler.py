@@ -52,6 +52,11 @@ USER_AGENT = user_agent("kube-scheduler", "scheduler")
 PODS_BEFORE_YIELD = 8
 """Decisions in a row before other tasks get their turn."""
 
+TURN = 0.01
+"""Seconds of decisions after which they get it all the same. On virtual time, which
+stands still meanwhile, never.
+"""
+
 
 class Scheduler:
     """Schedules pods whose `schedulerName` is that of one of its profiles. Made by
@@ -179,15 +184,16 @@ class Scheduler:
         )
         try:
             await add_all_event_handlers(self._informers, handlers)
-            in_a_row = 0
+            in_a_row, loop = 0, asyncio.get_running_loop()
+            began = loop.time()
             while True:
                 queued = self.queue.try_pop()
                 if queued is None:
-                    in_a_row = 0
                     queued = await self.queue.pop()
-                elif in_a_row >= PODS_BEFORE_YIELD:
-                    in_a_row = 0
+                    in_a_row, began = 0, loop.time()
+                elif in_a_row >= PODS_BEFORE_YIELD or loop.time() - began > TURN:
                     await asyncio.sleep(0)
+                    in_a_row, began = 0, loop.time()
                 in_a_row += 1
                 profile = self._profile_of(queued.info.pod)
                 await self._schedule_one.schedule_one(profile, queued)

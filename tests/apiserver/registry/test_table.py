@@ -6,7 +6,9 @@ seconds ago and one more; one moment has to satisfy all rows of a table at once,
 
 from __future__ import annotations
 
+import gc
 import re
+import weakref
 from functools import cache
 from typing import Any
 
@@ -399,3 +401,18 @@ def test_columns_end_at_a_path_that_is_not_understood(bad: str) -> None:
 def test_a_filter_keeps_what_compares(path: str, found: list[Any]) -> None:
     items = [{"k": "a", "v": 1}, {"k": "b", "v": 2}, {"k": "c)", "v": 3}]
     assert json_path(path)({"l": items}) == found
+
+
+def test_what_a_definition_says_at_length_of_its_columns_is_not_remembered_beyond_it() -> None:
+    """Whoever makes and deletes definitions of a megabyte would fill the memory."""
+    long = {"name": "c", "type": "string", "jsonPath": ".a", "description": "d" * 100_000}
+    made = custom_printer(fast_json.dumps([long]))
+    assert custom_printer(fast_json.dumps([long])) is not made
+    assert printing.columns(made) is printing.columns(made)
+    kept, before = weakref.ref(made), len(printing._DEFINITIONS)
+    del made
+    gc.collect()
+    assert kept() is None
+    assert len(printing._DEFINITIONS) < before
+    assert json_path(".a" * 1_000) is not json_path(".a" * 1_000)
+    assert json_path(".spec.size") is json_path(".spec.size")

@@ -7,7 +7,8 @@ it, its own Node without new taints or labels that would draw work to it, tokens
 pods that run on it.
 
 Upstream: `plugin/pkg/admission/noderestriction/admission.go` (`Plugin.Admit`), v1.36.
-Left out: claims' status and resource slices beyond their node name.
+Left out: resource slices beyond their node name, and in the refusal of a claim's status
+the difference.
 """
 
 from __future__ import annotations
@@ -56,6 +57,7 @@ class NodeRestriction(Plugin):
         {
             ("", "pods"),
             ("", "nodes"),
+            ("", "persistentvolumeclaims"),
             ("", "serviceaccounts"),
             ("coordination.k8s.io", "leases"),
             ("storage.k8s.io", "csinodes"),
@@ -75,6 +77,8 @@ class NodeRestriction(Plugin):
             ("pods", "eviction"): self._pod_eviction,
             ("nodes", ""): self._node,
             ("nodes", "status"): self._node,
+            ("persistentvolumeclaims", ""): self._claim,
+            ("persistentvolumeclaims", "status"): self._claim_status,
             ("serviceaccounts", "token"): self._token,
             ("leases", ""): self._lease,
             ("csinodes", ""): self._csi_node,
@@ -269,6 +273,23 @@ class NodeRestriction(Plugin):
                 f"is not allowed to modify labels: {', '.join(forbidden)}"
             )
 
+    def _claim(self, node: str, attributes: Attributes) -> None:
+        raise attributes.forbidden("may only update PVC status")
+
+    def _claim_status(self, node: str, attributes: Attributes) -> None:
+        """What has become larger, and nothing else: with an owner that is gone, say,
+        the claim would go too, and the volume.
+        """
+        if attributes.operation != UPDATE:
+            raise attributes.forbidden(
+                f"unexpected operation {go_quote(attributes.operation)}"
+            )
+        if _without_growth(attributes.old_obj) != _without_growth(attributes.obj):
+            raise attributes.forbidden(
+                f"node {go_quote(node)} is not allowed to update fields other than"
+                " status.quantity and status.conditions"
+            )
+
     def _token(self, node: str, attributes: Attributes) -> None:
         if attributes.operation != CREATE:
             return
@@ -322,6 +343,20 @@ class NodeRestriction(Plugin):
                 "can only create ResourceSlice with the same NodeName as the requesting"
                 " node"
             )
+
+
+GROWTH = ("capacity", "conditions", "allocatedResources", "allocatedResourceStatuses")
+
+
+def _without_growth(claim: Object | None) -> Object:
+    """A claim without what the kubelet may say of it, and without what changes with
+    every write.
+    """
+    claim = claim or {"metadata": {}}
+    status = {k: v for k, v in (claim.get("status") or {}).items() if k not in GROWTH}
+    always = ("resourceVersion", "managedFields")
+    meta = {k: v for k, v in claim["metadata"].items() if k not in always}
+    return {**claim, "metadata": meta, "status": status}
 
 
 def _name(attributes: Attributes) -> str:

@@ -15,12 +15,20 @@ import gzip
 import itertools
 import posixpath
 import zlib
-from collections.abc import Callable
+from collections.abc import AsyncIterator, Callable
 from dataclasses import replace
+from functools import partial
 from html.parser import HTMLParser
+from typing import Any
 from urllib.parse import urlsplit, urlunsplit
 
 from lifecycle.api.wire import Response
+from lifecycle.api.worker import LARGE, beside
+
+MAX_PAGE = 1024 * 1024
+"""Bytes of a page that is read, compressed or not. It is in memory as a whole, and a
+pod may send one without an end, or a kilobyte of gzip that means a megabyte.
+"""
 
 URL_ATTRIBUTES = {
     "a": ("href",),
@@ -128,7 +136,8 @@ async def rewrite_response(
     response: Response, rewrite: Callable[[str], str]
 ) -> Response:
     """The answer with its `Location` or, if it is a page, its links rewritten. What is
-    compressed in a way that nobody knows here goes on as it is.
+    compressed in a way that nobody knows here goes on as it is, and so does a page of
+    more than `MAX_PAGE` bytes: upstream's links are rewritten as they pass by.
     """
     headers = {key.lower(): value for key, value in response.headers.items()}
     if headers.get("location"):
@@ -139,26 +148,86 @@ async def rewrite_response(
     if kind != "text/html" or coding not in _CODINGS:
         return response
     unpack, pack = _CODINGS[coding]
-    body = await _body(response)
+    pieces, whole = await _beginning(response)
+    if not whole:
+        return _resumed(response, pieces)
+    body = b"".join(pieces)
+    size = len(body) if not coding else LARGE + 1
+    rewritten = await beside(size, partial(_rewritten, unpack, pack, rewrite), body)
+    if rewritten is None:
+        return replace(response, stream=None, body=body)
+    kept = {k: v for k, v in response.headers.items() if k.lower() != "content-length"}
+    return replace(response, headers=kept, stream=None, body=rewritten)
+
+
+def _rewritten(
+    unpack: Callable[[bytes], bytes],
+    pack: Callable[[bytes], bytes],
+    rewrite: Callable[[str], str],
+    body: bytes,
+) -> bytes | None:
+    """None: not what its coding says, too large to be read, or not to be read by
+    Python's parser, which insists on names after `<![`.
+    """
     try:
         page = unpack(body)
-    except (OSError, EOFError, zlib.error):
-        return replace(response, stream=None, body=body)
-    text = rewrite_html(page.decode(errors="surrogateescape"), rewrite)
-    body = pack(text.encode(errors="surrogateescape"))
-    kept = {k: v for k, v in response.headers.items() if k.lower() != "content-length"}
-    return replace(response, headers=kept, stream=None, body=body)
+        text = rewrite_html(page.decode(errors="surrogateescape"), rewrite)
+    except (EOFError, zlib.error, AssertionError):
+        return None
+    return pack(text.encode(errors="surrogateescape"))
 
 
-async def _body(response: Response) -> bytes:
+async def _beginning(response: Response) -> tuple[list[bytes], bool]:
+    """Pieces of the body, and whether that is all. If not, the stream goes on."""
     if response.stream is None:
-        return response.body or b""
+        body = response.body or b""
+        return [body], len(body) <= MAX_PAGE
     assert response.encode_frame is not None
-    return b"".join([response.encode_frame(frame) async for frame in response.stream])
+    pieces: list[bytes] = []
+    size = 0
+    async for frame in response.stream:
+        pieces.append(response.encode_frame(frame))
+        size += len(pieces[-1])
+        if size > MAX_PAGE:
+            return pieces, False
+    return pieces, True
 
 
-def _inflate(data: bytes) -> bytes:
-    return zlib.decompress(data, -zlib.MAX_WBITS)
+def _resumed(response: Response, pieces: list[bytes]) -> Response:
+    """What was read, and all that follows."""
+    stream, encode = response.stream, response.encode_frame
+    if stream is None or encode is None:
+        return response
+
+    async def passed_on() -> AsyncIterator[Any]:
+        try:
+            for piece in pieces:
+                yield piece
+            async for frame in stream:
+                yield encode(frame)
+        finally:
+            close = getattr(stream, "aclose", None)
+            if close is not None:
+                await close()
+
+    return replace(response, stream=passed_on(), encode_frame=_as_it_is)
+
+
+def _as_it_is(piece: Any) -> bytes:
+    assert isinstance(piece, bytes)
+    return piece
+
+
+def _unpacked(bits: int, data: bytes) -> bytes:
+    """Raises EOFError for what is cut off, or larger than `MAX_PAGE`; `zlib.error`."""
+    page = b""
+    while data:  # a file of gzip may be several, one behind the other
+        unpacker = zlib.decompressobj(bits)
+        page += unpacker.decompress(data, MAX_PAGE - len(page) + 1)
+        if not unpacker.eof or len(page) > MAX_PAGE:
+            raise EOFError
+        data = unpacker.unused_data if bits > zlib.MAX_WBITS else b""
+    return page
 
 
 def _deflate(data: bytes) -> bytes:
@@ -168,7 +237,7 @@ def _deflate(data: bytes) -> bytes:
 
 _CODINGS: dict[str, tuple[Callable[[bytes], bytes], Callable[[bytes], bytes]]] = {
     "": (bytes, bytes),
-    "gzip": (gzip.decompress, gzip.compress),
-    "deflate": (_inflate, _deflate),
+    "gzip": (partial(_unpacked, 16 + zlib.MAX_WBITS), gzip.compress),
+    "deflate": (partial(_unpacked, -zlib.MAX_WBITS), _deflate),
 }
 """How each coding is undone and done."""

@@ -30,6 +30,9 @@ from lifecycle.apiserver.filters.work_estimate import max_seats
 KNOWN_HANDS = 8192
 """Flows whose queues are remembered: each of five thousand nodes is one."""
 
+MANY_QUEUES = 10_000
+"""Up to so many, a table of all is worked out for whoever wants to see them."""
+
 
 class PriorityLevel:
     """One `PriorityLevelConfiguration` at work. `seats` is its part of the server's
@@ -105,9 +108,13 @@ class PriorityLevel:
         return not self.waiting and not self._set.executing and not self.queueless
 
     def queues(self) -> list[Queue]:
-        """All queues, in order; those that nobody uses are as new."""
-        used = self._set.queues
-        return [used.get(index) or Queue(index, 0) for index in range(self._queuing[0])]
+        """The queues, in order. Those that nobody uses are as new, and of a level with
+        more than `MANY_QUEUES`, which upstream lists whole, they are left out.
+        """
+        used, number = self._set.queues, self._queuing[0]
+        if number > MANY_QUEUES:
+            return [used[index] for index in sorted(used) if index < number]
+        return [used.get(index) or Queue(index, 0) for index in range(number)]
 
     def start(self, flow: tuple[str, str], work: Work = ONE_SEAT) -> Ticket | None:
         """A ticket for a request of a flow (schema, distinguisher): let in, or to be

@@ -25,6 +25,10 @@ from lifecycle.cri.sandbox.state import RuntimeState
 from lifecycle.cri.sandbox.streaming import copy_output, no_input, send_input
 
 MAX_SYNC_OUTPUT = 16 * 1024 * 1024
+MAX_PIECES = 16
+"""Of a terminal's output, of at most 64 KiB each, that wait to be sent: then the
+program has to.
+"""
 
 
 class ContainerExec(RuntimeState):
@@ -170,8 +174,8 @@ class ContainerExec(RuntimeState):
             except OSError:
                 data = b""
             output.put_nowait(data or None)
-            if not data:
-                loop.remove_reader(master)
+            if not data or output.qsize() >= MAX_PIECES:
+                loop.remove_reader(master)  # until what is there has been sent
 
         async def feed() -> None:
             async for data in streams.stdin or no_input():
@@ -186,6 +190,8 @@ class ContainerExec(RuntimeState):
         try:
             while (data := await output.get()) is not None:
                 await streams.stdout(data)
+                if output.empty():
+                    loop.add_reader(master, read)
             await process.wait()
         finally:
             loop.remove_reader(master)

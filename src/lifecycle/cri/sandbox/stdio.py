@@ -160,8 +160,12 @@ class Stdio:
         return True
 
     def _write(self, data: bytes) -> None:
-        if self._log >= 0 and data:
-            os.write(self._log, data)
+        """What a full disk does not take is lost: the container goes on, and so does
+        the shim, which is the only one to hear how it ends.
+        """
+        with suppress(OSError):
+            while self._log >= 0 and data:
+                data = data[os.write(self._log, data) :]
 
     def _accept(self) -> None:
         client, _ = self._listener.accept()

@@ -15,9 +15,10 @@ from __future__ import annotations
 
 import asyncio
 import contextlib
-from collections.abc import AsyncIterator, Awaitable, Callable
+from collections.abc import Awaitable, Callable
 
 from lifecycle.api.spdy import SpdyConnection, SpdyStream
+from lifecycle.api.unread import Unread
 from lifecycle.api.websocket import (
     WebSocket,
     WebSocketBytes,
@@ -149,17 +150,16 @@ async def _serve_channels(
     """Channel 2·i carries port i, channel 2·i+1 its errors; each begins with the port's
     number, low byte first.
     """
-    inputs: list[asyncio.Queue[bytes]] = [asyncio.Queue() for _ in ports]
+    inputs = [Unread() for _ in ports]
 
     async def carry(index: int, port: int) -> None:
-        async def sent() -> AsyncIterator[bytes]:
-            while data := await inputs[index].get():
-                yield data
-
         try:
             await forward(
                 port,
-                Streams(sent(), lambda data: websocket.send(bytes([2 * index]) + data)),
+                Streams(
+                    aiter(inputs[index]),
+                    lambda data: websocket.send(bytes([2 * index]) + data),
+                ),
             )
         except RuntimeServiceError as failure:
             text = f"error forwarding port {port} to pod {where}: {failure.message}"
@@ -178,12 +178,12 @@ async def _serve_channels(
                 and message[0] // 2 < len(ports)
                 and message[1:]
             ):
-                inputs[message[0] // 2].put_nowait(message[1:])
+                await inputs[message[0] // 2].feed(message[1:])
     except ConnectionError:
         pass
     finally:
         for queue in inputs:
-            queue.put_nowait(b"")
+            queue.end()
         for task in tasks:
             task.cancel()
         await asyncio.gather(*tasks, return_exceptions=True)

@@ -27,6 +27,7 @@ from typing import TypeVar
 from lifecycle.api import fast_json
 from lifecycle.api.query_params import bool_parameter
 from lifecycle.api.spdy import SpdyConnection, SpdyStream
+from lifecycle.api.unread import Unread
 from lifecycle.api.websocket import (
     WebSocket,
     choose,
@@ -189,14 +190,14 @@ class _WebSocketCommand:
         self._options = options
         self._base64 = "base64" in protocol
         self._structured = protocol.startswith("v")
-        self._stdin: asyncio.Queue[bytes | None] = asyncio.Queue()
+        self._stdin = Unread()
         self._sizes: asyncio.Queue[tuple[int, int] | None] = asyncio.Queue()
 
     async def serve(self, command: tuple[str, ...], run: Run) -> None:
         """Until the command ends or the client goes."""
         options, websocket = self._options, self._websocket
         streams = Streams(
-            stdin=_items(self._stdin) if options.stdin else None,
+            stdin=aiter(self._stdin) if options.stdin else None,
             stdout=lambda data: self._send(STDOUT, data),
             stderr=lambda data: self._send(STDERR, data),
             resize=_items(self._sizes) if options.tty else None,
@@ -245,15 +246,15 @@ class _WebSocketCommand:
     async def _read(self) -> None:
         async for message in self._websocket.messages():
             channel, data = self._received(message)
-            if channel == STDIN and data:
-                self._stdin.put_nowait(data)
+            if channel == STDIN and data and self._options.stdin:
+                await self._stdin.feed(data)
             elif channel == RESIZE:
                 size = terminal_size(data)
                 if size:
                     self._sizes.put_nowait(size)
             elif channel == CLOSE_CHANNEL and data == bytes([STDIN]):
-                self._stdin.put_nowait(None)
-        self._stdin.put_nowait(None)
+                self._stdin.end()
+        self._stdin.end()
 
 
 def terminal_size(data: bytes) -> tuple[int, int] | None:

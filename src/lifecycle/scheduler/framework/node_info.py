@@ -10,7 +10,8 @@ Upstream: `pkg/scheduler/framework/types.go` (`NodeInfo`, `PodInfo`, `HostPortIn
 
 from __future__ import annotations
 
-from itertools import count
+from collections.abc import Iterable, Sequence
+from itertools import chain, count
 
 from lifecycle.api.host_ports import HostPort, host_ports
 from lifecycle.api.labels import NOTHING, Selector, selector_from_label_selector
@@ -68,12 +69,39 @@ class AffinityTerm:
 
 
 _NO_TERMS: tuple[AffinityTerm, ...] = ()
+FEW_TERMS = 8
+"""So many are matched one by one before an index pays."""
+
+
+class TermIndex:
+    """Many terms, sorted by a label that they insist on: of two thousand, most speak of
+    some other application.
+    """
+
+    __slots__ = ("_by_label", "_others")
+
+    def __init__(self, terms: Iterable[AffinityTerm]) -> None:
+        self._by_label: dict[tuple[str, str], list[AffinityTerm]] = {}
+        self._others: list[AffinityTerm] = []
+        for term in terms:
+            label = term.selector.label
+            if label is None:
+                self._others.append(term)
+            else:
+                self._by_label.setdefault(label, []).append(term)
+
+    def about(self, pod: Object) -> list[AffinityTerm]:
+        """Those that may match the pod."""
+        labels: dict[str, str] = pod["metadata"].get("labels") or {}
+        found = [self._by_label.get(label, ()) for label in labels.items()]
+        return [*self._others, *chain.from_iterable(found)]
 
 
 class PodInfo:
     """A pod with what the scheduler derives from it, computed once."""
 
     __slots__ = (
+        "_required_anti_affinity_index",
         "key",
         "non_zero",
         "pod",
@@ -97,6 +125,7 @@ class PodInfo:
         self.required_anti_affinity_terms = self.preferred_anti_affinity_terms = (
             _NO_TERMS
         )
+        self._required_anti_affinity_index: TermIndex | None = None
         affinity = spec.get("affinity")
         if affinity:
             self.required_affinity_terms, self.preferred_affinity_terms = _terms(
@@ -111,6 +140,15 @@ class PodInfo:
     def uid(self) -> str:
         """The pod's uid."""
         return str(self.pod["metadata"].get("uid", self.key))
+
+    def required_anti_affinity_about(self, pod: Object) -> Sequence[AffinityTerm]:
+        """Of the required anti-affinity terms those that may match a pod."""
+        if len(self.required_anti_affinity_terms) <= FEW_TERMS:
+            return self.required_anti_affinity_terms
+        if self._required_anti_affinity_index is None:
+            index = TermIndex(self.required_anti_affinity_terms)
+            self._required_anti_affinity_index = index
+        return self._required_anti_affinity_index.about(pod)
 
     @property
     def has_affinity(self) -> bool:

@@ -5,6 +5,8 @@ from __future__ import annotations
 from typing import Any
 
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 
 from lifecycle.api.wire import Object
 from lifecycle.scheduler.framework.cycle_state import CycleState
@@ -147,3 +149,37 @@ def test_weights_add_up_per_domain(
 def test_what_a_demand_of_others_weighs_is_the_profiles_choice(weight: int, expected: list[int] | None) -> None:
     there = pod("q", "a1", podAffinity={REQUIRED: [term()]})
     assert scores(pod("p"), there, hard_weight=weight) == expected
+
+
+@given(
+    st.lists(st.sampled_from(["web", "db", "cache"]), max_size=30),
+    st.lists(st.sampled_from([None, "In", "NotIn", "Exists"]), max_size=30),
+    st.sampled_from(["web", "db", "none"]),
+)
+def test_no_term_that_matches_is_left_out_of_those_that_may(apps: list[str], words: list[str | None], app: str) -> None:
+    terms = [term(app=name) for name in apps]
+    for word in words:
+        rule = {"key": "app", "operator": word or "In", "values": ["web", "db"] if word != "Exists" else []}
+        both = {"matchLabels": {} if word else {"app": "web"}, "matchExpressions": [rule]}
+        terms.append({"topologyKey": "zone", "labelSelector": both})
+    info, other = PodInfo(pod("p", podAntiAffinity={REQUIRED: terms})), pod("o", app=app)
+    expected = [each for each in info.required_anti_affinity_terms if each.matches(other)]
+    found = [each for each in info.required_anti_affinity_about(other) if each.matches(other)]
+    assert sorted(map(id, found)) == sorted(map(id, expected))
+
+
+def test_of_two_thousand_terms_about_other_applications_none_is_looked_at() -> None:
+    terms = [term(app=f"other-{number}") for number in range(2_000)]
+    info = PodInfo(pod("p", podAntiAffinity={REQUIRED: [*terms, term(app="web"), term(app="web", key="host")]}))
+    assert [each.topology_key for each in info.required_anti_affinity_about(pod("o"))] == ["zone", "host"]
+    asked = 0
+
+    def labels_of(namespace: str) -> dict[str, str]:
+        nonlocal asked
+        asked += 1
+        return {}
+
+    crowd = [pod(f"c{i}", "a1", podAntiAffinity={REQUIRED: terms}) for i in range(5)]
+    plugin, snapshot = InterPodAffinity(labels_of), snapshot_of(NODES, crowd)
+    assert plugin.pre_filter(CycleState(), PodInfo(pod("new")), snapshot) == (None, SKIP)
+    assert asked == 0

@@ -11,10 +11,10 @@ from __future__ import annotations
 import contextlib
 import re
 from collections.abc import Callable
-from functools import lru_cache
 from typing import Any
 
 from lifecycle.api import fast_json
+from lifecycle.api.bounded_cache import short_lru_cache
 from lifecycle.api.clock import parse_time
 from lifecycle.api.human_duration import human_duration
 from lifecycle.api.wire import Object
@@ -41,8 +41,11 @@ _STEP = re.compile(
 )
 """Nothing in it is tried in a second way: a path is as long as its author likes."""
 
+LONGEST_COLUMNS = 8 * 1024
+"""Bytes of a version's columns that are remembered; longer ones are read anew."""
 
-@lru_cache(maxsize=512)
+
+@short_lru_cache(512)
 def json_path(path: str) -> Callable[[Any], list[Any]]:
     """A function from an object to everything a path finds in it. Raises ValueError for
     a path that is not understood.
@@ -98,7 +101,7 @@ def _step(match: re.Match[str]) -> Step:
     return keep
 
 
-@lru_cache(maxsize=256)
+@short_lru_cache(256, LONGEST_COLUMNS)
 def custom_printer(columns: bytes) -> Printer:
     """The printer of a custom resource's version, from its columns as JSON; without any
     it shows the age. At a path that is not understood the columns end, as upstream's

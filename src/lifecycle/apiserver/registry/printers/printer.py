@@ -98,7 +98,7 @@ class Column:
         }
 
 
-@dataclass(slots=True, frozen=True)
+@dataclass(slots=True, frozen=True, weakref_slot=True)
 class Printer:
     """How the objects of one resource are printed.
 

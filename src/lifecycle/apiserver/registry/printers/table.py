@@ -7,7 +7,7 @@ Upstream: `apiserver/pkg/endpoints/handlers/response.go` (`asTable`),
 from __future__ import annotations
 
 from collections.abc import Iterable
-from functools import lru_cache
+from weakref import WeakKeyDictionary
 
 from lifecycle.api.resources import Resource
 from lifecycle.api.status import bad_request
@@ -18,10 +18,19 @@ from lifecycle.apiserver.registry.printers.printer import Printer
 _LIST_META = ("resourceVersion", "continue", "remainingItemCount")
 
 
-@lru_cache(maxsize=512)
+_DEFINITIONS: WeakKeyDictionary[Printer, list[Object]] = WeakKeyDictionary()
+"""For as long as there is the printer: a custom resource's is as large as its author
+likes, and goes with the definition.
+"""
+
+
 def columns(printer: Printer) -> list[Object]:
     """The `columnDefinitions` of a table; shared, treat as read-only."""
-    return [column.definition() for column in printer.columns]
+    found = _DEFINITIONS.get(printer)
+    if found is None:
+        found = [column.definition() for column in printer.columns]
+        _DEFINITIONS[printer] = found
+    return found
 
 
 def table(

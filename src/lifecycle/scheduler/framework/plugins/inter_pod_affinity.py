@@ -92,8 +92,10 @@ class FilterState:
     def count_existing(self, other: PodInfo, node: NodeInfo, delta: int) -> None:
         """What an existing pod's anti-affinity says about the new one."""
         pod = self.info.pod
-        for term in other.required_anti_affinity_terms:
-            if term.matches(pod, self.labels_of(pod["metadata"]["namespace"])):
+        terms = other.required_anti_affinity_about(pod)
+        labels = self.labels_of(pod["metadata"]["namespace"]) if terms else {}
+        for term in terms:
+            if term.matches(pod, labels):
                 _count(self.existing_anti_affinity, node, term, delta)
 
     def count_incoming(self, other: PodInfo, node: NodeInfo, delta: int) -> None:
@@ -106,7 +108,7 @@ class FilterState:
         if terms and all(term.matches(other.pod, labels) for term in terms):
             for term in terms:
                 _count(self.affinity, node, term, delta)
-        for term in info.required_anti_affinity_terms:
+        for term in info.required_anti_affinity_about(other.pod):
             if term.matches(other.pod, labels):
                 _count(self.anti_affinity, node, term, delta)
 
