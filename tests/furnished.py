@@ -6,8 +6,7 @@ once in a test process; after that a server starts over what is there, as it doe
 
 from __future__ import annotations
 
-import asyncio
-
+from lifecycle.api.clock import run_virtual
 from lifecycle.apiserver.server.create_server_chain import create_server_chain
 from lifecycle.etcd.memory import MemoryStore
 from lifecycle.etcd.store import KeyValue, Store
@@ -27,7 +26,7 @@ def furnish() -> None:
         _WRITTEN.extend((await store.range("/", "0")).kvs)
         await server.stop()
 
-    asyncio.run(first_start())
+    run_virtual(first_start())
 
 
 async def restored(store: Store) -> None:

@@ -208,7 +208,7 @@ def headers_frame(raw: bytes) -> bytes:
 
 def test_headers_that_grow_without_measure_are_not_decompressed() -> None:
     with pytest.raises(FrameError, match="more than 65536 bytes"):
-        list(FrameDecoder().feed(headers_frame(bytes(64 << 20))))
+        list(FrameDecoder().feed(headers_frame(bytes(4 << 20))))
 
 
 @pytest.mark.parametrize("raw", [b"\xff\xff\xff\xff", b"\0\0\0\x02" + bytes(8)])

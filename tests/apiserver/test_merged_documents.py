@@ -4,16 +4,16 @@ from __future__ import annotations
 
 import asyncio
 import json
-import threading
 from collections.abc import Iterable
 from typing import Any
+from unittest.mock import patch
 
 import pytest
-from benchmarks.attacks import OPEN, definition
 
 from lifecycle.api.clock import run_virtual
 from lifecycle.api.resources import Resource
 from lifecycle.api.wire import Request
+from lifecycle.api.worker import LARGE
 from lifecycle.apiserver.apiextensions.extensions import Extensions, _document
 from lifecycle.apiserver.non_resource.merged import MergedDocuments
 
@@ -22,12 +22,23 @@ class Definitions(Extensions):
     """One definition with so many versions, as the server would serve it."""
 
     def __init__(self, versions: int) -> None:
-        made = definition("manies", OPEN)
-        one = made["spec"]["versions"][0]
-        made["spec"]["versions"] = [{**one, "name": f"v{i}", "storage": i == 1} for i in range(1, versions + 1)]
-        made["status"] = {"conditions": [{"type": "Established", "status": "True"}]}
-        self.definition: dict[str, Any] = made
-        self.threads: list[str] = []
+        schema = {"openAPIV3Schema": {"type": "object", "x-kubernetes-preserve-unknown-fields": True}}
+        names = {"plural": "manies", "singular": "many", "kind": "Many", "listKind": "ManyList"}
+        spec = {
+            "group": "attack.example",
+            "scope": "Namespaced",
+            "names": names,
+            "versions": [
+                {"name": f"v{i}", "served": True, "storage": i == 1, "schema": schema} for i in range(1, versions + 1)
+            ],
+        }
+        established = {"conditions": [{"type": "Established", "status": "True"}]}
+        self.definition: dict[str, Any] = {
+            "metadata": {"name": "manies.attack.example"},
+            "spec": spec,
+            "status": established,
+        }
+        self.made = 0
 
     @property
     def version(self) -> int:
@@ -40,7 +51,7 @@ class Definitions(Extensions):
         return []
 
     def openapi_document(self, parts: bytes) -> bytes:
-        self.threads.append(threading.current_thread().name)
+        self.made += 1
         return super().openapi_document(parts)
 
 
@@ -59,10 +70,10 @@ def test_one_document_is_made_for_one_document() -> None:
     served = Definitions(100)
     answer = run_virtual(MergedDocuments(served).openapi_v3(get("/x"), "/openapi/v3/apis/attack.example/v7"))
     assert answer is not None
-    assert len(served.threads) == 1
+    assert served.made == 1
 
 
-def test_what_needs_all_documents_is_worked_out_beside_the_loop_and_once() -> None:
+def test_what_needs_all_documents_is_worked_out_once_however_many_ask() -> None:
     served = Definitions(40)
     _document.cache_clear()  # type: ignore[attr-defined]
     documents = MergedDocuments(served)
@@ -73,9 +84,17 @@ def test_what_needs_all_documents_is_worked_out_beside_the_loop_and_once() -> No
             *(documents.openapi_v2(get("/openapi/v2")) for _ in range(3)),
         )
 
-    answers = asyncio.run(ask())
-    assert {name.partition("_")[0] for name in served.threads} == {"worker"}
-    assert len(served.threads) == 2 * 40
+    sizes: list[int] = []
+
+    async def beside(size: int, work: Any, *args: Any) -> Any:
+        sizes.append(size)
+        return work(*args)
+
+    with patch("lifecycle.apiserver.non_resource.merged.beside", beside):
+        answers = run_virtual(ask())
+    assert len(sizes) == 2
+    assert min(sizes) > LARGE, "the worker's"
+    assert served.made == 2 * 40
     paths = json.loads(answers[0].body)["paths"]
     assert "apis/attack.example/v40" in paths
     assert "/apis/attack.example/v40/manies" in json.loads(answers[3].body)["paths"]

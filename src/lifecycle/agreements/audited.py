@@ -15,6 +15,7 @@ from tempfile import TemporaryDirectory
 from typing import Any
 
 from lifecycle.agreements.node_admission import asked
+from lifecycle.api import fast_json
 from lifecycle.api.wire import Object
 from lifecycle.apiserver.audit.options import AuditOptions
 from lifecycle.apiserver.authn.token_request import ISSUED_CREDENTIAL_ID
@@ -125,5 +126,5 @@ def lines_of(log: Path) -> list[str]:
 
 def events_of(path: str, lines: list[str]) -> list[Object]:
     """The events of a path's requests, masked."""
-    events = map(json.loads, lines)
+    events = map(fast_json.loads, lines)
     return [masked(event) for event in events if event["requestURI"] == path]

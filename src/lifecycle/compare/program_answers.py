@@ -7,11 +7,12 @@ Each file's first line says what it is and from what it was made.
 
 from __future__ import annotations
 
-import json
 from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
+
+from lifecycle.api import fast_json
 
 FOLDERS = {"v1.36": "programs-1.36.2", "v1.20": "programs-1.20.2"}
 """Version → the folder below `recordings`. Of 1.20 there is only kubectl."""
@@ -57,7 +58,7 @@ def _read(file: Path) -> Iterator[ProgramAnswer]:
         if line.startswith("#"):
             continue
         try:
-            yield ProgramAnswer(**json.loads(line))
+            yield ProgramAnswer(**fast_json.loads(line))
         except (TypeError, ValueError) as error:
             raise ValueError(f"{file}:{number}: not an answer: {error}") from None
 

@@ -14,6 +14,7 @@ from lifecycle.api.resources import resource
 from lifecycle.api.version import user_agent
 from lifecycle.api.wire import Request, Response
 from lifecycle.client.rest import Client
+from lifecycle.cluster.alone import proxy
 from lifecycle.cluster.alone.controllers import LoneControllers, ManagerOptions
 from lifecycle.cluster.alone.dns import CountingDNS, DNSOptions, LoneDNS
 from lifecycle.cluster.alone.scheduler import LoneScheduler
@@ -160,3 +161,54 @@ def test_where_the_dns_is_is_told_once_it_knows_the_cluster() -> None:
 
     played(scene)
     assert told == ["dns: 127.0.0.1:5353 (try dig @127.0.0.1 -p 5353 kubernetes.default.svc.cluster.local)"]
+
+
+class Proxied:
+    """In the place of a `Proxier`: keeps what it was made of."""
+
+    made: dict[str, Any]
+
+    def __init__(self, *words: Any, **options: Any) -> None:
+        Proxied.made, self.synced = options, asyncio.Event()
+
+    async def run(self) -> None:
+        self.synced.set()
+        await asyncio.Event().wait()
+
+
+@pytest.mark.parametrize(
+    ("status", "node_ip"),
+    [
+        (
+            {"addresses": [{"type": "Hostname", "address": "n"}, {"type": "InternalIP", "address": "10.0.0.7"}]},
+            "10.0.0.7",
+        ),
+        ({"addresses": [{"type": "Hostname", "address": "n"}]}, "127.0.0.1"),
+        ({}, "127.0.0.1"),
+        (None, "127.0.0.1"),
+    ],
+)
+def test_a_proxy_is_its_nodes_and_ready_with_the_first_rules(
+    monkeypatch: pytest.MonkeyPatch, status: Any, node_ip: str
+) -> None:
+    monkeypatch.setattr(proxy, "Proxier", Proxied)
+    monkeypatch.setattr(proxy, "proxier_metrics", lambda proxier: f"metrics of {type(proxier).__name__}")
+    printed: list[str] = []
+
+    async def scene(connected: Connected) -> Any:
+        connected.api.write("ADDED", resource("nodes"), {"metadata": {"name": "n"}, "status": status})
+        options = proxy.ProxyOptions("n", dry_run=True)
+        component = proxy.LoneProxy(connected, Clock(), options, printed.append)  # type: ignore[arg-type]
+        assert list(component.readyz()) == ["rules"]
+        assert await component.metrics() == ""
+        problems, counted = await lived(component)
+        await Proxied.made["sink"].restore_all("*nat\nCOMMIT\n")
+        return problems, counted, connected.agents
+
+    problems, counted, agents = played(scene)
+    assert problems == ["the rules are not in place", ""]
+    assert counted == "metrics of Proxied"
+    assert agents == {"kube-proxy"}
+    assert printed == ["*nat\nCOMMIT\n"]
+    assert (Proxied.made["node_name"], Proxied.made["node_ip"]) == ("n", node_ip)
+    assert (Proxied.made["listen"], Proxied.made["conntrack"]) == (None, None), "a dry run touches nothing"

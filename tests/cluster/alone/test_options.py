@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import json
+import os
+import shutil
 import ssl
 from base64 import urlsafe_b64decode
 from pathlib import Path
@@ -17,6 +19,7 @@ from lifecycle.apiserver.pki.certificates import CertificateAuthority
 from lifecycle.cluster.alone.controllers import ManagerOptions
 from lifecycle.cluster.alone.dns import DNSOptions
 from lifecycle.cluster.alone.kubelet import NodeOptions, parse_labels, parse_taints, serving_context
+from lifecycle.cluster.alone.proxy import PROGRAMS, ProxyOptions
 from lifecycle.cluster.alone.scheduler import read_configuration
 from lifecycle.controllers.manager import CONTROLLERS
 from lifecycle.scheduler.config import ConfigurationError
@@ -194,3 +197,23 @@ def test_a_file_that_cannot_be_used_says_where(text: str, said: str) -> None:
     with pytest.raises(ConfigurationError) as refused:
         read_configuration(text)
     assert str(refused.value) == said
+
+
+@pytest.mark.parametrize(
+    ("options", "there", "uid", "said"),
+    [
+        ({"dry_run": True}, (), 1000, ""),
+        ({}, PROGRAMS, 0,
+         "where shall the rules go? --netns PATH loads them there (/proc/self/ns/net is this machine's own), --dry-run prints them"),
+        ({"netns": "/no/such"}, PROGRAMS, 0, "--netns: /no/such is not there"),
+        ({"netns": "/"}, ("iptables",), 0, "iptables-save is missing: apt-get install iptables"),
+        ({"netns": "/"}, PROGRAMS, 1000, "loading rules needs root: use sudo, or --dry-run"),
+        ({"netns": "/"}, PROGRAMS, 0, ""),
+    ],
+)  # fmt: skip
+def test_rules_go_where_they_can_go(
+    monkeypatch: pytest.MonkeyPatch, options: dict[str, Any], there: tuple[str, ...], uid: int, said: str
+) -> None:
+    monkeypatch.setattr(shutil, "which", lambda name: name if name in there else None)
+    monkeypatch.setattr(os, "geteuid", lambda: uid)
+    assert said_against(ProxyOptions("n", **options)) == said

@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+from types import SimpleNamespace
 from typing import Any
 
 import pytest
 
 from lifecycle.api.version import KUBERNETES_VERSION
 from lifecycle.cri.apis.image import Image
+from lifecycle.kubelet.kubelet_node_status import Machine, NodeRegistration
 from lifecycle.kubelet.nodestatus.setters import (
     NETWORK_NOT_READY,
     condition_event,
@@ -190,3 +192,12 @@ def test_a_lease_is_the_nodes_own_and_good_for_forty_seconds() -> None:
         },
         "spec": {"holderIdentity": "n", "leaseDurationSeconds": 40, "renewTime": NOW},
     }
+
+
+@pytest.mark.parametrize(("info", "architecture"), [({}, "amd64"), ({"architecture": "arm64"}, "arm64")])
+def test_a_node_is_registered_as_the_machine_that_it_is(info: dict[str, str], architecture: str) -> None:
+    taint = {"key": "a", "effect": "NoSchedule"}
+    machine = Machine("n", "10.0.0.1", "10.1.0.0/24", {"zone": "a"}, (taint,), info=info, provider_id="kind://n")
+    registration: Any = SimpleNamespace(_machine=machine)
+    node = NodeRegistration._initial_node(registration)
+    assert node == initial_node("n", {"zone": "a"}, [taint], "kind://n", "10.1.0.0/24", architecture)
