@@ -18,17 +18,19 @@ from __future__ import annotations
 
 import os
 import stat
+import sys
 from contextlib import suppress
 from pathlib import Path
 
 from lifecycle.kubelet.config.directories import DIRECTORY_MODE
 from lifecycle.kubelet.volume.empty_dir import Mounter, is_mount_point
 
-LOOK = getattr(os, "O_PATH", os.O_NONBLOCK) | os.O_NOFOLLOW | os.O_CLOEXEC
+LOOKS_ONLY = sys.platform == "linux"
+LOOK = os.O_NOFOLLOW | os.O_CLOEXEC
+LOOK |= os.O_PATH if sys.platform == "linux" else os.O_NONBLOCK
 """A file opened only to say which one is meant; elsewhere than on Linux, as near to it
 as can be.
 """
-LOOKS_ONLY = hasattr(os, "O_PATH")
 
 
 class SubpathError(Exception):
