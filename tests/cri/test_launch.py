@@ -18,6 +18,7 @@ FAILED = (
 
 def launched(script: str, folder: Path, monkeypatch: pytest.MonkeyPatch) -> tuple[int, int]:
     monkeypatch.setattr(processes, "command", lambda *words: ["/bin/sh", "-c", script])
+    monkeypatch.setattr(processes, "own_program", lambda: "/bin/sh")
     return asyncio.run(processes.launch(folder))
 
 

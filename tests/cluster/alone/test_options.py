@@ -185,7 +185,7 @@ def test_a_schedulers_file_speaks_of_the_election_and_the_connection_too(
 @pytest.mark.parametrize(
     ("text", "said"),
     [
-        ("a: [", "not readable as YAML: while parsing a flow node"),
+        ("a: [", "yaml: line 1: did not find expected node content"),
         (
             HEAD + "leaderElection: {leaseDuration: soon}\n",
             'leaderElection.leaseDuration: time: invalid duration "soon"',

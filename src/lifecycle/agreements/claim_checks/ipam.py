@@ -23,6 +23,8 @@ from lifecycle.compare.claims import check, rebuilt
 from lifecycle.controllers.nodeipam import CIDRSet
 from lifecycle.inspector import Recording
 
+LAST = "last_reserved_ip.0"
+
 
 def ask(
     directory: str, container: str, command: str = "ADD", subnet: str = "10.244.1.0/24"
@@ -105,6 +107,11 @@ def _in_its_range(kept: dict[str, Any]) -> bool:
     return ipaddress.ip_interface(kept["result"]["ips"][0]["address"]).ip in subnet
 
 
+def _written(directory: str) -> dict[str, str]:
+    """The plugin's files, by name."""
+    return {path.name: path.read_text() for path in Path(directory).glob("bridge/*")}
+
+
 @rebuilt("ipam-host-local-allocates-from-ranges")
 def our_ranges() -> bool:
     """Round and round, past the gateway; what was given back comes last. Where to go on
@@ -124,10 +131,9 @@ def our_ranges() -> bool:
         for n in range(13):
             ask(directory, f"c{n}", subnet="10.0.0.0/28")
         ask(directory, "c0", "DEL", "10.0.0.0/28")
-        last = Path(directory, "bridge", "last_reserved_ip.0")
-        after = [last.read_text()]
+        after = [_written(directory).get(LAST)]
         ask(directory, "d", subnet="10.0.0.0/28")
-        after.append(last.read_text())
+        after.append(_written(directory).get(LAST))
     return [*first, *more] == [
         f"10.0.0.{n}/29" for n in (2, 3, 4, 5, 6, 2)
     ] and after == ["10.0.0.14", "10.0.0.2"]
@@ -141,15 +147,13 @@ def on_disk() -> bool:
     with tempfile.TemporaryDirectory() as directory:
         ask(directory, "c1")
         ask(directory, "c2")
-        files = {
-            path.name: path.read_text() for path in Path(directory).glob("bridge/*")
-        }
+        files = _written(directory)
     held = {
         name: text.split()[0] for name, text in files.items() if name.startswith("10.")
     }
     return (
         held == {"10.244.1.2": "c1", "10.244.1.3": "c2"}
-        and files.get("last_reserved_ip.0") == "10.244.1.3"
+        and files.get(LAST) == "10.244.1.3"
     )
 
 
