@@ -98,7 +98,7 @@ def test_a_bridge_that_is_there_is_taken_and_listens_to_all_if_it_shall(switches
             "cni0",
             [],
             {"bridge_add": errno.EBUSY},
-            'failed to create bridge "cni0": could not add "cni0": device or resource busy',
+            f'failed to create bridge "cni0": could not add "cni0": {os.strerror(errno.EBUSY).lower()}',
         ),
         (
             "cni0",

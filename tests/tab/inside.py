@@ -64,9 +64,9 @@ REASONS = {
     A_KERNEL,
     *LACKS.values(),
     *(name for name in SAID if "{" not in name),
-    *(f"the library {name}" for name in (*NO_BUILD, *COMPILED, "prometheus_client")),
+    *(f"the library {name}" for name in (*NO_BUILD, *COMPILED, "prometheus_client", "resource")),
 }
-"""All that may be missing."""
+"""All that may be missing; `resource` is a part of the standard library that only Unix has."""
 
 LISTED = {
     "tests/cli/test_words.py::test_doctor_names_each_program_and_each_extra": "the library cel_expr_python",
