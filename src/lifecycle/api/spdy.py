@@ -43,9 +43,8 @@ class SpdyStream:
         self._received = Unread()
         self._closed = self._ended = False
 
-    async def __aiter__(self) -> AsyncIterator[bytes]:
-        async for data in self._received:
-            yield data
+    def __aiter__(self) -> AsyncIterator[bytes]:
+        return aiter(self._received)
 
     @property
     def over(self) -> bool:

@@ -130,14 +130,17 @@ class SchedulerConfiguration:
     pod_max_backoff_seconds: float = 10.0
 
 
+def read_document(text: str) -> Any:
+    """What a file says, as Go reads YAML. Raises ConfigurationError."""
+    try:
+        return read_yaml(text.encode())[0]
+    except ValueError as error:
+        raise ConfigurationError(str(error)) from None
+
+
 def parse_configuration(document: str | Mapping[str, Any]) -> SchedulerConfiguration:
     """Read a configuration (YAML or decoded). Raises ConfigurationError."""
-    decoded: Any = document
-    if isinstance(document, str):
-        try:
-            decoded, _ = read_yaml(document.encode())
-        except ValueError as error:
-            raise ConfigurationError(str(error)) from None
+    decoded: Any = read_document(document) if isinstance(document, str) else document
     if (
         not isinstance(decoded, Mapping)
         or decoded.get("kind") != "KubeSchedulerConfiguration"

@@ -12,7 +12,6 @@ from typing import Any
 
 from lifecycle.api.clock import Clock
 from lifecycle.api.go_duration import parse_duration
-from lifecycle.api.yaml_reader import read_yaml
 from lifecycle.client.shared_informer import SharedInformerFactory
 from lifecycle.cluster.alone.connection import Connection
 from lifecycle.cluster.alone.health import Check
@@ -21,6 +20,7 @@ from lifecycle.scheduler.config import (
     ConfigurationError,
     SchedulerConfiguration,
     parse_configuration,
+    read_document,
 )
 from lifecycle.scheduler.scheduler import Scheduler
 
@@ -40,10 +40,7 @@ def read_configuration(
     fields of LeaderElectionConfiguration), and the kubeconfig it names. Raises
     ConfigurationError.
     """
-    try:
-        document, _ = read_yaml(text.encode())
-    except ValueError as error:
-        raise ConfigurationError(str(error)) from None
+    document = read_document(text)
     configuration = parse_configuration(document or {})
     said: Mapping[str, Any] = document.get("leaderElection") or {}
     election: dict[str, Any] = {}
