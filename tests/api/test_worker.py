@@ -9,7 +9,7 @@ from contextvars import ContextVar
 import pytest
 
 from lifecycle.api.clock import run_virtual
-from lifecycle.api.worker import LARGE, PIECES, Turn, beside
+from lifecycle.api.worker import LARGE, PIECES, OnDemand, Turn, beside
 
 _said: ContextVar[str] = ContextVar("said", default="")
 
@@ -121,3 +121,38 @@ def test_a_piece_that_fails_has_taken_its_time_too(monkeypatch: pytest.MonkeyPat
         assert turn.over
 
     asyncio.run(scene())
+
+
+def test_what_is_made_on_demand_is_made_once_by_the_worker_however_many_want_it() -> None:
+    makers: list[str] = []
+
+    def make(number: int) -> list[int]:
+        makers.append(threading.current_thread().name.partition("_")[0])
+        return [number]
+
+    async def scene() -> None:
+        made = OnDemand(make, 7)
+        assert not makers
+        first, second = await asyncio.gather(made.get(), made.get())
+        assert first == [7]
+        assert first is second is await made.get()
+        assert makers == ["worker"]
+
+    asyncio.run(scene())
+
+
+def test_what_could_not_be_made_is_tried_again_by_who_asks_next() -> None:
+    results = iter([None, 1])
+
+    def make() -> int:
+        if (result := next(results)) is None:
+            raise ValueError("not yet")
+        return result
+
+    async def scene() -> None:
+        made = OnDemand(make)
+        with pytest.raises(ValueError, match="not yet"):
+            await made.get()
+        assert await made.get() == 1
+
+    run_virtual(scene())

@@ -15,7 +15,9 @@ from lifecycle.api.resources import resource
 from lifecycle.api.wire import Object, RequestInfo, UserInfo
 from lifecycle.api.worker import PIECES
 from lifecycle.apiserver.admission.attributes import Attributes
+from lifecycle.apiserver.admission.mutating_policy import Mutator
 from lifecycle.apiserver.admission.policy_expressions import Evaluation, base_environment
+from lifecycle.apiserver.admission.validating_policy import Validator
 from lifecycle.apiserver.authz.authorizer import ALLOW, Verdict
 from lifecycle.apiserver.cel.environment import Program
 from tests.apiserver.admission_server import Asker, binding, config_map, play, pod, policy, put_policy, rules
@@ -284,3 +286,33 @@ def test_with_its_turn_over_a_request_has_its_expressions_evaluated_beside_the_l
     asyncio.run(scene())
     assert asked == [("MainThread", "jane", "create", "pods")]
     assert evaluated == (["worker", "worker"] if used_up else ["MainThread"])
+
+
+@pytest.mark.parametrize(("kind", "compiler"), [("Validating", Validator), ("Mutating", Mutator)])
+def test_a_policy_is_compiled_when_a_request_that_it_matches_comes_and_only_then(
+    kind: str, compiler: type, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    compiled: list[str] = []
+    begin = compiler.__init__
+
+    def noted(self: Any, policy: Object) -> None:
+        compiled.append(policy["metadata"]["name"])
+        begin(self, policy)
+
+    monkeypatch.setattr(compiler, "__init__", noted)
+    change = {
+        "patchType": "JSONPatch",
+        "jsonPatch": {"expression": "[JSONPatch{op: 'test', path: '/kind', value: 'Pod'}]"},
+    }
+    spec = {"validations": rule("true")} if kind == "Validating" else {"mutations": [change]}
+
+    async def scene(asker: Asker) -> None:
+        for number in range(3):
+            await put_policy(asker, kind, f"p{number}", matches=rules("pods"), **spec)
+        await asker.made(config_map())
+        assert compiled == []
+        await asker.made(pod("a"))
+        await asker.made(pod("b"))
+        assert sorted(compiled) == ["p0", "p1", "p2"]
+
+    play(scene)

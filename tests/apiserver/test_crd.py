@@ -199,3 +199,30 @@ def test_the_storage_version_is_remembered_when_it_moves_on() -> None:
         assert "v1 was previously a storage version, and must remain in spec.versions" in refused.message
 
     on_server(scene)
+
+
+def test_others_have_their_turn_between_the_versions_and_who_goes_leaves_no_cache_behind() -> None:
+    """A definition may have thousands of versions, each with a cache of its own."""
+    many = definition()
+    first = many["spec"]["versions"][0]
+    many["spec"]["versions"] = [{**first, "name": f"v{i}", "storage": i == 1} for i in range(1, 21)]
+
+    def followers() -> int:
+        return sum(task.get_name() == "cacher crontabs" for task in asyncio.all_tasks())
+
+    async def scene(site: Site) -> None:
+        await site.define(many)
+        asking = asyncio.ensure_future(site.ask("GET", CRONTABS))
+        seen = set()
+        while followers() < 10:
+            await asyncio.sleep(0)
+            seen.add(followers())
+        assert seen >= set(range(1, 10))
+        asking.cancel()
+        await asyncio.gather(asking, return_exceptions=True)
+        await asyncio.sleep(1)
+        assert followers() == 0
+        assert (await site.ask("GET", CRONTABS)).status == 200
+        assert followers() == 20
+
+    on_server(scene)

@@ -77,14 +77,16 @@ def test_a_relist_is_the_difference_it_makes() -> None:
     fifo = RealFIFO(known, lambda: pending.append(None))
     fifo.replace([obj("a"), obj("b")])
     assert not fifo.has_synced
-    for delta in fifo.pop_batch(10):
+    while len(fifo):
+        assert not fifo.has_synced
+        delta = fifo.pop()
         known.set(delta.key, delta.object)
     assert fifo.has_synced
     fifo.update(obj("a", version=2))
     fifo.add(obj("c"))
     fifo.delete(obj("b"))
     fifo.replace([obj("a", version=3)])  # c was never seen by the store, but it is queued: its end must be too
-    kinds = [(delta.type, delta.key) for delta in fifo.pop_batch(10)]
+    kinds = [(delta.type, delta.key) for delta in (fifo.pop() for _ in range(len(fifo)))]
     assert kinds == [(UPDATED, "ns/a"), (ADDED, "ns/c"), (DELETED, "ns/b"), (DELETED, "ns/c"), (REPLACED, "ns/a")]
     assert len(pending) == 2
 

@@ -27,8 +27,8 @@ import sys
 from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
 from contextvars import copy_context
-from functools import cache
-from typing import TypeVar, TypeVarTuple
+from functools import cache, partial
+from typing import Generic, TypeVar, TypeVarTuple
 
 from lifecycle.api.clock import IN_A_TAB, VirtualTimeLoop
 
@@ -99,3 +99,26 @@ class Turn:
             return work(*args)
         finally:
             self._used += loop.time() - began
+
+
+class OnDemand(Generic[T]):
+    """What the worker works out when somebody first asks for it: a policy's
+    expressions, compiled. Whoever asks later has it at once, and those who ask
+    meanwhile have what the first one gets: the worker has one thing in hand at a time.
+    """
+
+    __slots__ = ("_results", "_work")
+
+    def __init__(self, work: Callable[[*Args], T], *args: *Args) -> None:
+        self._work: Callable[[], T] = partial(work, *args)
+        self._results: list[T] = []
+
+    async def get(self) -> T:
+        """The result, or what the work raises; what is said of `beside` holds here."""
+        if not self._results:
+            await beside(LARGE + 1, self._work_out)
+        return self._results[0]
+
+    def _work_out(self) -> None:
+        if not self._results:
+            self._results.append(self._work())

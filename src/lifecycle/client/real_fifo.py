@@ -1,7 +1,7 @@
 """The queue between reflector and informer: what happened, in the order it happened.
 
-The reflector writes changes in at one end, the informer takes them out at the other in
-batches. Nothing is merged: two updates of one object are two deltas. A relist is
+The reflector writes changes in at one end, the informer takes them out at the other.
+Nothing is merged: two updates of one object are two deltas. A relist is
 written as the difference it makes: `DELETED` for keys the server no longer has, then
 `REPLACED` for everything it has.
 
@@ -91,14 +91,11 @@ class RealFIFO:
         if was_empty:
             self._on_pending()
 
-    def pop_batch(self, limit: int) -> list[Delta]:
-        """Up to `limit` deltas, oldest first."""
-        queue = self._queue
-        count = min(limit, len(queue))
-        batch = [queue.popleft() for _ in range(count)]
+    def pop(self) -> Delta:
+        """The oldest delta. Raises IndexError if there is none."""
         if self._initial:
-            self._initial = max(0, self._initial - count)
-        return batch
+            self._initial -= 1
+        return self._queue.popleft()
 
     def _put(self, delta: Delta) -> None:
         self._queue.append(delta)

@@ -46,7 +46,10 @@ UpdateHandler = Callable[[Object, Object], None]
 DeleteHandler = Callable[[Object], None]
 
 BATCH = 500
-"""Deltas handled before the loop may do something else."""
+PATIENCE = 0.01
+"""So many deltas are handled, or so many seconds of it pass, before the loop may do
+something else: one pod may give its handlers as much to do as a thousand others.
+"""
 
 
 @dataclass(slots=True, eq=False)
@@ -151,40 +154,38 @@ class SharedInformer:
         asyncio.get_running_loop().call_soon(self._process_deltas)
 
     def _process_deltas(self) -> None:
-        """A batch out of the queue: first into the indexer, then to the handlers."""
-        indexer = self.indexer
-        for kind, key, obj in self._fifo.pop_batch(BATCH):
+        """Out of the queue, first into the indexer, then to the handlers."""
+        indexer, fifo = self.indexer, self._fifo
+        time = asyncio.get_running_loop().time
+        until = time() + PATIENCE
+        for _ in range(min(BATCH, len(fifo))):
+            kind, key, obj = fifo.pop()
             if kind == DELETED:
-                known = indexer.remove(key)
-                if known is None:
-                    continue
-                for handlers in self._handlers:
-                    if handlers.delete is not None:
-                        _call(handlers.delete, obj)
-                continue
-            old = indexer.set(key, obj)
-            if old is None:
-                for handlers in self._handlers:
-                    if handlers.add is not None:
-                        _call(handlers.add, obj)
+                if indexer.remove(key) is not None:
+                    for handlers in self._handlers:
+                        if handlers.delete is not None:
+                            _call(handlers.delete, obj)
             else:
+                old = indexer.set(key, obj)
                 for handlers in self._handlers:
-                    if handlers.update is not None:
-                        try:
-                            handlers.update(old, obj)
-                        except Exception:
-                            log.exception("handler failed for an update of %s", key)
+                    if old is not None:
+                        if handlers.update is not None:
+                            _call(handlers.update, old, obj)
+                    elif handlers.add is not None:
+                        _call(handlers.add, obj)
+            if time() > until:
+                break
         if len(self._fifo):
             self._on_pending()
         if self._synced is not None and self.has_synced:
             self._synced.set()
 
 
-def _call(handler: Callable[[Object], None], obj: Object) -> None:
+def _call(handler: Callable[..., None], *objects: Object) -> None:
     try:
-        handler(obj)
+        handler(*objects)
     except Exception:
-        log.exception("handler failed for %s", obj["metadata"].get("name"))
+        log.exception("handler failed for %s", objects[-1]["metadata"].get("name"))
 
 
 class SharedInformerFactory:

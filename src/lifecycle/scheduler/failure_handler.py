@@ -117,7 +117,7 @@ class FailureHandler:
             return False
         if stored["metadata"].get("uid") != queued.info.pod["metadata"].get("uid"):
             return False  # another one of that name, which is in the queue already
-        queued.info = PodInfo(stored)
+        queued.info = PodInfo(stored, queued.info)
         return True
 
     async def patch_status(self, pod: Object, patch: Object) -> None:

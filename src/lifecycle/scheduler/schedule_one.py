@@ -184,7 +184,7 @@ class ScheduleOne:
         self._cache.forget_pod(queued.key)
         pod = queued.info.pod
         spec = {key: value for key, value in pod["spec"].items() if key != "nodeName"}
-        queued.info = PodInfo({**pod, "spec": spec})
+        queued.info = PodInfo({**pod, "spec": spec}, queued.info)
 
     # -- the binding cycle -------------------------------------------------------------
 

@@ -296,3 +296,14 @@ def test_who_keeps_which_node_is_known_from_both_sides() -> None:
 def test_a_node_of_which_nothing_is_known_has_a_name() -> None:
     info = NodeInfo(name="n")
     assert (info.name, info.node, info.labels, dict(info.pods)) == ("n", None, {}, {})
+
+
+@pytest.mark.parametrize("affinity", [ANTI, SOFT, {}])
+def test_terms_are_read_again_only_if_they_have_changed(affinity: Object) -> None:
+    old, other = make_pod("a", affinity=affinity), make_pod("a", affinity={**ANTI, **SOFT, "nodeAffinity": {}})
+    before = PodInfo(old)
+    same, changed = PodInfo({**copy.deepcopy(old), "status": {"phase": "Running"}}, before), PodInfo(other, before)
+    for kind in ("required_affinity", "preferred_affinity", "required_anti_affinity", "preferred_anti_affinity"):
+        assert getattr(same, f"{kind}_terms") is getattr(before, f"{kind}_terms")
+    assert (len(changed.preferred_affinity_terms), len(changed.required_anti_affinity_terms)) == (1, 1)
+    assert same.has_affinity == (affinity != {})

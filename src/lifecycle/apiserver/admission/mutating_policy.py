@@ -58,7 +58,6 @@ class Mutator:
     def __init__(self, policy: Object) -> None:
         spec = policy["spec"]
         params = bool(spec.get("paramKind"))
-        self.fails = spec.get("failurePolicy") != "Ignore"
         self.composition = Composition(params=params, literals=True)
         self.conditions = MatchConditions(
             spec.get("matchConditions") or (), params=params
@@ -84,6 +83,7 @@ class Invocation(NamedTuple):
     """A policy with one binding and one parameter."""
 
     hook: Hook[Mutator]
+    mutator: Mutator
     binding: Object
     params: Object | None
     match: Match
@@ -140,7 +140,7 @@ class MutatingAdmissionPolicy(Plugin):
         invocations = [
             relevant
             for hook in hooks
-            for relevant in self._invocations(hook, attributes, problems)
+            for relevant in await self._invocations(hook, attributes, problems)
         ]
         rounds = attributes.reinvocation = attributes.reinvocation or Reinvocation()
         memory = rounds.of(self.name)
@@ -149,18 +149,21 @@ class MutatingAdmissionPolicy(Plugin):
         for invocation in invocations:
             await self._invoke(invocation, attributes, rounds, problems)
         memory.output = fast_json.loads(fast_json.dumps(attributes.obj))
-        problems = [problem for problem in problems if problem[0].evaluator.fails]
+        problems = [problem for problem in problems if problem[0].fails]
         if problems:
             raise _denial(attributes, problems)
 
-    def _invocations(
+    async def _invocations(
         self, hook: Hook[Mutator], attributes: Attributes, problems: list[Any]
     ) -> list[Invocation]:
         match = self._matcher.resources(
             hook.policy["spec"].get("matchConstraints") or {}, attributes
         )
         invocations: list[Invocation] = []
-        for binding in hook.bindings if match is not None else ():
+        if match is None:
+            return invocations
+        mutator = await hook.evaluator.get()
+        for binding in hook.bindings:
             criteria = binding["spec"].get("matchResources")
             if criteria and self._matcher.resources(criteria, attributes) is None:
                 continue
@@ -171,8 +174,9 @@ class MutatingAdmissionPolicy(Plugin):
                     (hook, binding, f"failed to configure binding: {error}", "")
                 )
                 continue
-            assert match is not None
-            invocations += [Invocation(hook, binding, one, match) for one in params]
+            invocations += [
+                Invocation(hook, mutator, binding, one, match) for one in params
+            ]
         return invocations
 
     async def _invoke(
@@ -183,9 +187,10 @@ class MutatingAdmissionPolicy(Plugin):
         problems: list[Any],
     ) -> None:
         hook, memory = invocation.hook, rounds.of(self.name)
+        mutator = invocation.mutator
         try:
-            policy = "Fail" if hook.evaluator.fails else "Ignore"
-            if not await hook.evaluator.conditions.match(
+            policy = "Fail" if hook.fails else "Ignore"
+            if not await mutator.conditions.match(
                 self._evaluation(invocation, attributes), policy
             ):
                 return
@@ -195,9 +200,7 @@ class MutatingAdmissionPolicy(Plugin):
         if rounds.second and invocation.key not in memory.again:
             return
         changed = False
-        for kind, program in (
-            hook.evaluator.mutations if attributes.obj is not None else ()
-        ):
+        for kind, program in mutator.mutations if attributes.obj is not None else ():
             try:
                 if isinstance(program, CompileError):
                     raise MutationError(str(program))
@@ -222,7 +225,7 @@ class MutatingAdmissionPolicy(Plugin):
             attributes, invocation.match.resource, namespace=namespace,
             params=invocation.params,
             authorize=self._authorize,
-            composition=invocation.hook.evaluator.composition,
+            composition=invocation.mutator.composition,
         )  # fmt: skip
 
     async def _mutate(

@@ -1,5 +1,5 @@
-"""Policies with their bindings, compiled: read from the caches again only when one of
-them has changed.
+"""Policies with their bindings: read from the caches again only when one of them has
+changed, and compiled when a request first needs them.
 
 Upstream: `apiserver/pkg/admission/plugin/policy/generic/policy_source.go`
 (`policySource`), `policy_dispatcher.go` (`CollectParams`), v1.36. Left out: parameters
@@ -14,6 +14,7 @@ from typing import Generic, NamedTuple, TypeVar
 from lifecycle.api.labels import selector_from_label_selector
 from lifecycle.api.resources import Resource, resource, resource_for_kind
 from lifecycle.api.wire import Object
+from lifecycle.api.worker import OnDemand
 from lifecycle.apiserver.storage.object_reader import ObjectReader
 
 E = TypeVar("E")
@@ -26,11 +27,16 @@ class ConfigurationError(Exception):
 
 
 class Hook(NamedTuple, Generic[E]):
-    """A policy, its bindings, and what was compiled of it."""
+    """A policy, its bindings, and what is compiled of it."""
 
     policy: Object
     bindings: Sequence[Object]
-    evaluator: E
+    evaluator: OnDemand[E]
+
+    @property
+    def fails(self) -> bool:
+        """Whether what cannot be evaluated is refused: `failurePolicy`."""
+        return self.policy["spec"].get("failurePolicy") != "Ignore"
 
     @property
     def name(self) -> str:
@@ -52,7 +58,7 @@ class PolicySource(Generic[E]):
             f"{kind}admissionpolicybindings.admissionregistration.k8s.io"
         )
         self._versions = (-1, -1)
-        self._compiled: dict[tuple[str, int], E] = {}
+        self._compiled: dict[tuple[str, int], OnDemand[E]] = {}
         self._hooks: list[Hook[E]] = []
 
     def hooks(self) -> list[Hook[E]]:
@@ -70,7 +76,7 @@ class PolicySource(Generic[E]):
         by_policy: dict[str, list[Object]] = {}
         for binding in self._reader.list(self._bindings):
             by_policy.setdefault(binding["spec"]["policyName"], []).append(binding)
-        compiled: dict[tuple[str, int], E] = {}
+        compiled: dict[tuple[str, int], OnDemand[E]] = {}
         hooks = []
         for policy in self._reader.list(self._policies):
             meta = policy["metadata"]
@@ -79,10 +85,10 @@ class PolicySource(Generic[E]):
                 continue
             key = (meta.get("uid", meta["name"]), meta.get("generation", 0))
             evaluator = self._compiled.get(key)
-            compiled[key] = (
-                evaluator if evaluator is not None else self._compile(policy)
-            )
-            hooks.append(Hook(policy, bindings, compiled[key]))
+            if evaluator is None:
+                evaluator = OnDemand(self._compile, policy)
+            compiled[key] = evaluator
+            hooks.append(Hook(policy, bindings, evaluator))
         self._compiled = compiled
         return hooks
 

@@ -210,12 +210,15 @@ class ValidatingAdmissionPolicy(Plugin):
         denials: list[StatusError] = []
         if match is None:
             return denials
+        validator = await hook.evaluator.get()
         noted: dict[str, list[str]] = {}
         for binding in hook.bindings:
             criteria = binding["spec"].get("matchResources")
             if criteria and self._matcher.resources(criteria, attributes) is None:
                 continue
-            denials += await self._binding(hook, binding, match, attributes, noted)
+            denials += await self._binding(
+                hook, validator, binding, match, attributes, noted
+            )
         for key, values in noted.items():
             annotate(f"{hook.name}/{key}", ", ".join(values))
         return denials
@@ -223,6 +226,7 @@ class ValidatingAdmissionPolicy(Plugin):
     async def _binding(
         self,
         hook: Hook[Validator],
+        validator: Validator,
         binding: Object,
         match: Match,
         attributes: Attributes,
@@ -232,24 +236,24 @@ class ValidatingAdmissionPolicy(Plugin):
         try:
             params = self._source.params(hook, binding, attributes.namespace)
         except ConfigurationError as error:
-            if hook.evaluator.fails:
+            if hook.fails:
                 why = Decision(0, f"failed to configure binding: {error}")
                 denials.append(_denial(attributes, hook, binding, why))
             return denials
-        for evaluation in self._evaluations(params, match, attributes, hook):
+        composition = validator.composition
+        for evaluation in self._evaluations(params, match, attributes, composition):
             try:
-                policy = "Fail" if hook.evaluator.fails else "Ignore"
-                conditions = hook.evaluator.conditions
-                if not hook.evaluator.problem and not await conditions.match(
+                policy = "Fail" if hook.fails else "Ignore"
+                if not validator.problem and not await validator.conditions.match(
                     evaluation, policy
                 ):
                     continue
-                decisions = await hook.evaluator.decisions(evaluation)
+                decisions = await validator.decisions(evaluation)
             except EvaluationError as error:
                 decisions = [Decision(0, str(error))]
             for decision in decisions:
                 denials += _act(attributes, hook, binding, decision)
-            for note in await hook.evaluator.audit(evaluation):
+            for note in await validator.audit(evaluation):
                 if isinstance(note, Decision):
                     denials.append(_denial(attributes, hook, binding, note))
                 elif note[1] not in noted.setdefault(note[0], []):
@@ -257,7 +261,11 @@ class ValidatingAdmissionPolicy(Plugin):
         return denials
 
     def _evaluations(
-        self, params: Any, match: Match, attributes: Attributes, hook: Hook[Validator]
+        self,
+        params: Any,
+        match: Match,
+        attributes: Attributes,
+        composition: Composition,
     ) -> Iterator[Evaluation]:
         namespace = None
         if (
@@ -269,7 +277,7 @@ class ValidatingAdmissionPolicy(Plugin):
         for one in params:
             yield Evaluation(
                 attributes, match.resource, namespace=namespace, params=one,
-                authorize=self._authorize, composition=hook.evaluator.composition,
+                authorize=self._authorize, composition=composition,
             )  # fmt: skip
 
 

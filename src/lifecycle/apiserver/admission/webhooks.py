@@ -19,7 +19,7 @@ from lifecycle.api.names import NameSource
 from lifecycle.api.resources import Resource, resource
 from lifecycle.api.status import StatusError, bad_request, internal_error
 from lifecycle.api.wire import Object
-from lifecycle.api.worker import beside
+from lifecycle.api.worker import OnDemand, beside
 from lifecycle.apiserver.admission.admission_request import admission_review
 from lifecycle.apiserver.admission.attributes import Attributes
 from lifecycle.apiserver.admission.chain import Plugin
@@ -55,7 +55,7 @@ class Webhook(NamedTuple):
     uid: tuple[str, str, int]
     configuration: str
     spec: Object
-    conditions: MatchConditions | None
+    conditions: OnDemand[MatchConditions] | None
 
     @property
     def name(self) -> str:
@@ -141,10 +141,11 @@ class WebhookPlugin(Plugin):
         evaluation = Evaluation(
             attributes, match.resource, namespace=None, authorize=self._authorize
         )
+        conditions = await hook.conditions.get()
         try:
             return (
                 match
-                if await hook.conditions.match(
+                if await conditions.match(
                     evaluation, hook.spec.get("failurePolicy") or "Fail"
                 )
                 else None
@@ -247,7 +248,7 @@ def _webhooks(configuration: Object) -> list[Webhook]:
                 (name, spec["name"], same),
                 name,
                 spec,
-                MatchConditions(conditions) if conditions else None,
+                OnDemand(MatchConditions, conditions) if conditions else None,
             )
         )
     return hooks

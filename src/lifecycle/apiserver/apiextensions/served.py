@@ -14,6 +14,7 @@ Upstream: `apiextensions-apiserver/pkg/apiserver/customresource_handler.go` (`cr
 
 from __future__ import annotations
 
+import asyncio
 from collections.abc import Callable
 from copy import deepcopy
 from dataclasses import dataclass, replace
@@ -113,38 +114,9 @@ class Served:
         converter = None
         if (definition["spec"].get("conversion") or {}).get("strategy") == "Webhook":
             converter = WebhookConverter(definition, resolver, environment.names)
+        self._environment, self._converter = environment, converter
+        self._kept_as = f"{definition['spec']['group']}/{storage_version(definition)}"
         self.versions: dict[str, ServedVersion] = {}
-        group = definition["spec"]["group"]
-        kept_as = f"{group}/{storage_version(definition)}"
-        all_rules = [
-            CustomResourceRules(definition, version)
-            for version in definition["spec"]["versions"]
-        ]
-        kept = next(rules for rules in all_rules if rules.api_version == kept_as)
-        for version, rules in zip(
-            definition["spec"]["versions"], all_rules, strict=True
-        ):
-            if not version.get("served"):
-                continue
-            row = resource_of(definition, version)
-            strategy = rules.strategy
-            selectable_fields = strategy.field_labels.selectable_fields
-            from_storage = (
-                rules.from_storage
-                if converter is not None or rules is kept
-                else partial(_through, kept, rules)
-            )
-            basis = (environment.store, row, selectable_fields, from_storage)
-            cacher = (
-                Cacher(*basis)
-                if converter is None
-                else ConvertingCacher(*basis, converter)
-            )
-            own = replace(environment, cachers={(row.group, row.plural): cacher})
-            store = CustomResourceStore(
-                row, own, strategy, kept_as, converter, from_storage
-            )
-            self.versions[version["name"]] = ServedVersion(row, store, own, version)
 
     @property
     def identity(self) -> Any:
@@ -152,9 +124,47 @@ class Served:
         return identity_of(self.definition)
 
     async def start(self) -> None:
-        """Fill the caches. Raises StoreError."""
-        for version in self.versions.values():
-            await version.store.cacher.start()
+        """Make and fill the caches, one version after the other: there may be
+        thousands, and others have their turn between them. Raises StoreError.
+        """
+        versions = self.definition["spec"]["versions"]
+        kept = CustomResourceRules(
+            self.definition, next(each for each in versions if each.get("storage"))
+        )
+        try:
+            for version in versions:
+                if version.get("served"):
+                    served = self._serve(version, kept)
+                    self.versions[version["name"]] = served
+                    await served.store.cacher.start()
+                    await asyncio.sleep(0)
+        except BaseException:  # whoever asked may have gone meanwhile
+            await self.stop()
+            raise
+
+    def _serve(self, version: Object, kept: CustomResourceRules) -> ServedVersion:
+        environment, converter = self._environment, self._converter
+        rules = (
+            kept
+            if version.get("storage")
+            else CustomResourceRules(self.definition, version)
+        )
+        row, strategy = resource_of(self.definition, version), rules.strategy
+        from_storage = (
+            rules.from_storage
+            if converter is not None or rules is kept
+            else partial(_through, kept, rules)
+        )
+        selectable_fields = strategy.field_labels.selectable_fields
+        basis = (environment.store, row, selectable_fields, from_storage)
+        cacher = (
+            Cacher(*basis) if converter is None else ConvertingCacher(*basis, converter)
+        )
+        own = replace(environment, cachers={(row.group, row.plural): cacher})
+        store = CustomResourceStore(
+            row, own, strategy, self._kept_as, converter, from_storage
+        )
+        return ServedVersion(row, store, own, version)
 
     async def stop(self) -> None:
         """End all watches."""

@@ -98,7 +98,9 @@ class TermIndex:
 
 
 class PodInfo:
-    """A pod with what the scheduler derives from it, computed once."""
+    """A pod with what the scheduler derives from it, computed once. `before` is what is
+    known of an older version of it: terms that are the same are not read again.
+    """
 
     __slots__ = (
         "_required_anti_affinity_index",
@@ -113,7 +115,7 @@ class PodInfo:
         "required_anti_affinity_terms",
     )
 
-    def __init__(self, pod: Object) -> None:
+    def __init__(self, pod: Object, before: PodInfo | None = None) -> None:
         metadata = pod["metadata"]
         self.key = f"{metadata['namespace']}/{metadata['name']}"
         self.pod = pod
@@ -127,7 +129,13 @@ class PodInfo:
         )
         self._required_anti_affinity_index: TermIndex | None = None
         affinity = spec.get("affinity")
-        if affinity:
+        if before is not None and affinity == before.pod["spec"].get("affinity"):
+            self.required_affinity_terms = before.required_affinity_terms
+            self.preferred_affinity_terms = before.preferred_affinity_terms
+            self.required_anti_affinity_terms = before.required_anti_affinity_terms
+            self.preferred_anti_affinity_terms = before.preferred_anti_affinity_terms
+            self._required_anti_affinity_index = before._required_anti_affinity_index
+        elif affinity:
             self.required_affinity_terms, self.preferred_affinity_terms = _terms(
                 pod, affinity.get("podAffinity")
             )

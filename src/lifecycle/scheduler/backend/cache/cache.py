@@ -116,7 +116,7 @@ class Cache:
             info.pod = pod
             return
         node.remove_pod(key)
-        node.add_pod(PodInfo(pod))
+        node.add_pod(PodInfo(pod, info))
         self._changed.add(name)
 
     # -- nodes -------------------------------------------------------------------------

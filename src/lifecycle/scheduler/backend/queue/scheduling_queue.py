@@ -86,12 +86,12 @@ class SchedulingQueue:
         for heap in (self._active, self._backoff, self._error_backoff):
             queued = heap.get(key)
             if queued is not None:
-                queued.info = PodInfo(new)
+                queued.info = PodInfo(new, queued.info)
                 return
         queued = self._unschedulable.get(key)
         if queued is None:
             return
-        queued.info = PodInfo(new)
+        queued.info = PodInfo(new, queued.info)
         for event in pod_events("Pod", old, new):
             if self._requeue(queued, event, old, new):
                 break
