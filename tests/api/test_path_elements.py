@@ -2,11 +2,23 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from typing import Any
+from unittest.mock import patch
 
 import pytest
 
-from lifecycle.api.fieldpath.path_elements import key_element, name_key, order, path_text, set_element, value_element
+from lifecycle.api.fieldpath import path_elements
+from lifecycle.api.fieldpath.path_elements import (
+    AT_ONCE,
+    key_element,
+    name_key,
+    order,
+    path_text,
+    set_element,
+    sorted_elements,
+    value_element,
+)
 
 
 def test_an_item_is_known_by_its_keys_or_its_value() -> None:
@@ -57,3 +69,20 @@ def test_fields_come_before_keys_before_values_before_positions_and_numbers_coun
 )
 def test_a_path_is_read_out_as_conflicts_print_it(path: list[str], text: str) -> None:
     assert path_text(path) == text
+
+
+@pytest.mark.parametrize("length", [0, 1, AT_ONCE, AT_ONCE + 1, 3 * AT_ONCE])
+def test_very_many_are_sorted_a_portion_at_a_time_and_come_out_in_the_same_order(length: int) -> None:
+    jumbled = [f"v:{(number * 7919) % length}" for number in range(length)]
+    longest = 0
+
+    def noted(elements: Iterable[str], *, key: Any) -> list[str]:
+        nonlocal longest
+        portion = sorted(elements, key=key)
+        longest = max(longest, len(portion))
+        return portion
+
+    with patch.object(path_elements, "sorted", noted, create=True):
+        found = sorted_elements(jumbled)
+    assert found == sorted(jumbled, key=order)
+    assert longest <= AT_ONCE

@@ -11,12 +11,13 @@ from unittest.mock import patch
 
 import pytest
 
+from lifecycle.api.clock import run_virtual
 from lifecycle.api.resources import resource
 from lifecycle.api.wire import Object, RequestInfo, UserInfo
-from lifecycle.api.worker import PIECES
+from lifecycle.api.worker import PIECES, Turn
 from lifecycle.apiserver.admission.attributes import Attributes
 from lifecycle.apiserver.admission.mutating_policy import Mutator
-from lifecycle.apiserver.admission.policy_expressions import Evaluation, base_environment
+from lifecycle.apiserver.admission.policy_expressions import Composition, Evaluation, base_environment
 from lifecycle.apiserver.admission.validating_policy import Validator
 from lifecycle.apiserver.authz.authorizer import ALLOW, Verdict
 from lifecycle.apiserver.cel.environment import Program
@@ -316,3 +317,22 @@ def test_a_policy_is_compiled_when_a_request_that_it_matches_comes_and_only_then
         assert sorted(compiled) == ["p0", "p1", "p2"]
 
     play(scene)
+
+
+def test_each_variable_is_a_piece_of_its_own_so_that_many_do_not_hold_the_loop(monkeypatch: pytest.MonkeyPatch) -> None:
+    """One mentions the other: asked for the last, all of them are evaluated."""
+    composition = Composition()
+    for number in range(5):
+        composition.add(f"v{number}", f"variables.v{number - 1} + 'x'" if number else "'x'")
+    program = composition.compile("variables.v4 == 'xxxxx'", ("bool",))
+    pieces: list[str] = []
+
+    async def work(self: Turn, do: Any, program: Program) -> Any:
+        pieces.append(program.source)
+        return do(program)
+
+    monkeypatch.setattr(Turn, "work", work)
+    attributes = Attributes("CREATE", resource("configmaps"), "", "default", "m", config_map(a="1"))
+    evaluation = Evaluation(attributes, resource("configmaps"), namespace=None, composition=composition)
+    assert run_virtual(evaluation.evaluate(program)) is True
+    assert pieces == ["'x'", *(f"variables.v{n} + 'x'" for n in range(4)), "variables.v4 == 'xxxxx'"]

@@ -16,8 +16,7 @@ from lifecycle.api.resources import Resource
 from lifecycle.api.wire import Request
 from lifecycle.api.worker import LARGE
 from lifecycle.apiserver.apiextensions.extensions import Extensions, _document
-from lifecycle.apiserver.non_resource.merged import MergedDocuments, _encoded_by_parts
-from lifecycle.apiserver.non_resource.openapi_v2 import openapi_v2
+from lifecycle.apiserver.non_resource.merged import MergedDocuments
 
 
 class Definitions(Extensions):
@@ -119,8 +118,3 @@ def test_what_could_not_be_made_is_tried_again() -> None:
         run_virtual(status())
     served.openapi_document = make  # type: ignore[method-assign]
     assert run_virtual(status()) == 200
-
-
-def test_a_document_encoded_part_by_part_is_the_document() -> None:
-    spec = openapi_v2()
-    assert _encoded_by_parts(spec) == fast_json.dumps(spec)

@@ -4,6 +4,9 @@ browser tab) the standard library's with the same manners.
 
 from __future__ import annotations
 
+from itertools import islice
+from typing import Any
+
 try:
     from orjson import (
         OPT_APPEND_NEWLINE,
@@ -35,9 +38,13 @@ __all__ = (
     "JSONDecodeError",
     "JSONEncodeError",
     "dumps",
+    "dumps_in_parts",
     "loads",
     "trimmed",
 )
+
+AT_ONCE = 100
+"""Members of a long map or list that are encoded in one go."""
 
 
 def trimmed(data: bytes) -> bytes:
@@ -46,3 +53,24 @@ def trimmed(data: bytes) -> bytes:
     8 for the next, and a store full of objects would be five times as large.
     """
     return b"%b" % data
+
+
+def dumps_in_parts(value: Any, depth: int = 4) -> bytes:
+    """What `dumps` gives, for what may be very large: the encoder has the interpreter
+    for as long as it runs, and nobody else does anything meanwhile. So it is called for
+    one part after the other, down to a depth.
+    """
+    if not depth or not isinstance(value, dict | list):
+        return dumps(value)
+    if isinstance(value, dict) and len(value) <= AT_ONCE:
+        parts = [
+            b"".join((dumps(name), b":", dumps_in_parts(member, depth - 1)))
+            for name, member in value.items()
+        ]
+    else:
+        kind = type(value)
+        rest = iter(value.items() if isinstance(value, dict) else value)
+        portions = iter(lambda: kind(islice(rest, AT_ONCE)), kind())
+        parts = [dumps(portion)[1:-1] for portion in portions]
+    begin, end = (b"{", b"}") if isinstance(value, dict) else (b"[", b"]")
+    return b"".join((begin, b",".join(parts), end))

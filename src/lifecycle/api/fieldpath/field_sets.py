@@ -23,7 +23,7 @@ from typing import Any
 
 from lifecycle.api import fast_json
 from lifecycle.api.bounded_cache import BoundedCache
-from lifecycle.api.fieldpath.path_elements import SELF, order
+from lifecycle.api.fieldpath.path_elements import SELF, order, sorted_elements
 
 Fields = dict[str, Any]
 
@@ -37,7 +37,8 @@ def in_order(node: Fields) -> Fields:
     """The same node with its keys in order. Fields sort as strings; items of lists by
     their keys.
     """
-    keys = sorted(node) if all(k[0] in "f." for k in node) else sorted(node, key=order)
+    named = all(key[0] in "f." for key in node)
+    keys = sorted(node) if named else sorted_elements(node)
     return {k: node[k] for k in keys}
 
 

@@ -16,7 +16,9 @@ Upstream: `structured-merge-diff/fieldpath/serialize-pe.go` (`SerializePathEleme
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Collection, Iterable
+from heapq import merge
+from itertools import chain, islice
 from typing import Any
 
 from lifecycle.api import fast_json
@@ -88,23 +90,38 @@ def _ordered(value: Any) -> tuple[int, Any]:
 
 
 @short_lru_cache(REMEMBERED)
-def order(element: str) -> tuple[int, Any]:
+def order(element: str) -> tuple[Any, ...]:
     """A sort key: fields by name, then keys (numbers as numbers), then values, then
-    positions; the place itself first.
+    positions; the place itself first. It is flat, because a list may have as many items
+    as fit into a request, and whoever sorts does nothing else meanwhile.
     """
     kind = element[:2]
     if kind == "f:":
         return 1, element
     if kind == "k:":
-        return 2, [
-            (name, _ordered(value))
-            for name, value in sorted(fast_json.loads(element[2:]).items())
-        ]
+        keys = sorted(fast_json.loads(element[2:]).items())
+        flat = chain.from_iterable((name, *_ordered(value)) for name, value in keys)
+        return 2, *flat
     if kind == "v:":
-        return 3, _ordered(fast_json.loads(element[2:]))
+        return 3, *_ordered(fast_json.loads(element[2:]))
     if kind == "i:":
         return 4, int(element[2:])
     return 0, element
+
+
+AT_ONCE = 4096
+"""Elements sorted in one go."""
+
+
+def sorted_elements(elements: Collection[str]) -> list[str]:
+    """Elements in order. Of very many, some thousands at a time: whoever sorts has the
+    interpreter until that is done.
+    """
+    if len(elements) <= AT_ONCE:
+        return sorted(elements, key=order)
+    rest = iter(elements)
+    portions = iter(lambda: sorted(islice(rest, AT_ONCE), key=order), [])
+    return list(merge(*portions, key=order))
 
 
 def _value_string(value: Any) -> str:

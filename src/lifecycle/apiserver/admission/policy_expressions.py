@@ -139,6 +139,7 @@ class Evaluation:
             if self._asking is not None:
                 self._asking.at_once = not self._turn.over
             try:
+                await self._prepare(program)
                 value = await self._turn.work(self._evaluate, program)
             except EvaluationError:
                 if not self._is_waiting():
@@ -152,38 +153,18 @@ class Evaluation:
     def _is_waiting(self) -> bool:
         return self._asking is not None and bool(self._asking.waiting)
 
-    def _evaluate(self, program: Program) -> Any:
-        if not self._values:
-            self._values = self._begin()
-        with asking(self._asking):
-            try:
-                self._prepare(program)
-                return program.evaluate(self._values)
-            except EvaluationError as error:
-                why = self._failed.get(
-                    str(error).partition("variables.")[2], ""
-                ) or str(error)
-                raise EvaluationError(
-                    f"expression '{program.source}' resulted in error: {why}"
-                ) from None
-
-    def _prepare(self, program: Program) -> None:
-        """Evaluate the variables that an expression mentions. One that fails is an
-        error only where it is really used.
+    async def _prepare(self, program: Program) -> None:
+        """Evaluate the variables that an expression mentions, each for itself. One that
+        fails is an error only where it is really used.
         """
-        if self._composition is None:
-            return
+        programs = self._composition.programs if self._composition is not None else {}
         for name in dict.fromkeys(_USED.findall(program.source)):
-            variable = self._composition.programs.get(name)
-            if (
-                variable is None
-                or f"variables.{name}" in self._values
-                or name in self._failed
-            ):
+            known = f"variables.{name}" in self._values or name in self._failed
+            if name not in programs or known:
                 continue
-            self._prepare(variable)
+            await self._prepare(programs[name])
             try:
-                value = variable.evaluate(self._values)
+                value = await self._turn.work(self._value, programs[name])
             except EvaluationError as error:
                 if not self._is_waiting():
                     self._failed[name] = (
@@ -192,6 +173,22 @@ class Evaluation:
             else:
                 if not self._is_waiting():
                     self._values[f"variables.{name}"] = value
+
+    def _evaluate(self, program: Program) -> Any:
+        try:
+            return self._value(program)
+        except EvaluationError as error:
+            mentioned = str(error).partition("variables.")[2]
+            why = self._failed.get(mentioned, "") or str(error)
+            raise EvaluationError(
+                f"expression '{program.source}' resulted in error: {why}"
+            ) from None
+
+    def _value(self, program: Program) -> Any:
+        if not self._values:
+            self._values = self._begin()
+        with asking(self._asking):
+            return program.evaluate(self._values)
 
 
 def _values(

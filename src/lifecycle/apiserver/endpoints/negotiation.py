@@ -19,6 +19,7 @@ from lifecycle.api.bounded_cache import short_first_cache, short_lru_cache
 from lifecycle.api.go_yaml import to_yaml_bytes
 from lifecycle.api.status import StatusError, failure
 from lifecycle.api.wire import Object, Request, Response, WatchFrame
+from lifecycle.api.worker import LARGE
 
 JSON, YAML, PROTOBUF = (
     "application/json",
@@ -161,9 +162,9 @@ def not_acceptable(
     return failure(406, "NotAcceptable", message, {})
 
 
-def encode(obj: Object, media_type: str) -> tuple[str, bytes]:
-    """Media type and bytes of an object; JSON where the wished form does not exist for
-    its kind.
+def encode(obj: Object, media_type: str, size: int = 0) -> tuple[str, bytes]:
+    """Media type and bytes of an object, which has about `size` of them; JSON where the
+    wished form does not exist for its kind.
     """
     if media_type == PROTOBUF and protobuf.is_supported(
         obj.get("apiVersion", ""), obj.get("kind", "")
@@ -183,6 +184,8 @@ def encode(obj: Object, media_type: str) -> tuple[str, bytes]:
                 for item in obj["items"]
             ],
         }
+    if size > LARGE:
+        return JSON, b"".join((fast_json.dumps_in_parts(obj), b"\n"))
     return JSON, fast_json.dumps(obj, option=fast_json.OPT_APPEND_NEWLINE)
 
 
@@ -199,7 +202,7 @@ def finish(request: Request, response: Response) -> Response:
             request.headers.get("accept", "") or "*/*", convertible, False
         )
         media_type, response.body = encode(
-            response.obj, accepted.media_type if accepted else JSON
+            response.obj, accepted.media_type if accepted else JSON, response.size
         )
         response.headers["Content-Type"] = media_type
     media_type = response.headers.get("Content-Type", "").partition(";")[0]
@@ -225,9 +228,11 @@ def is_pretty(request: Request) -> bool:
     """
     if request.path.startswith(AS_PUBLISHED):
         return False
-    accepted = parse_accept(request.headers.get("accept", "") or "*/*", True, False)
-    if accepted is not None and accepted.pretty:
-        return True
+    header = request.headers.get("accept", "")
+    if "pretty=1" in header:
+        accepted = parse_accept(header, True, False)
+        if accepted is not None and accepted.pretty:
+            return True
     pretty = request.param("pretty")
     return (
         pretty in GO_TRUE

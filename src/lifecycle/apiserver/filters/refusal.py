@@ -13,12 +13,18 @@ from __future__ import annotations
 from lifecycle.api.status import StatusError
 from lifecycle.api.wire import Response
 
+CAUSES = 3
+"""So many bytes of a refusal are there for each of its message, which tells again what
+each of the causes says.
+"""
+
 
 def refuse(error: StatusError) -> Response:
     """The answer that carries an error's `Status`, with `Retry-After` where the Status
     asks for it.
     """
-    response = Response(status=error.code, obj=error.status)
+    size = CAUSES * len(error.status.get("message") or "")
+    response = Response(status=error.code, obj=error.status, size=size)
     seconds = (error.status.get("details") or {}).get("retryAfterSeconds")
     if seconds:
         response.headers["Retry-After"] = str(seconds)

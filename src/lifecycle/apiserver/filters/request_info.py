@@ -24,6 +24,7 @@ from lifecycle.api.fields import parse_field_selector
 from lifecycle.api.query_params import bool_parameter
 from lifecycle.api.status import StatusError, failure
 from lifecycle.api.wire import Handler, Request, RequestInfo, Response
+from lifecycle.api.worker import beside
 from lifecycle.apiserver.filters.refusal import refuse
 
 SPECIAL_VERBS = frozenset({"proxy", "watch"})
@@ -188,8 +189,13 @@ def with_request_info(handler: Handler, factory: RequestInfoFactory) -> Handler:
 
     async def request_info(request: Request) -> Response:
         try:
-            request.info = factory.new_request_info(
-                request.method, request.path, request.query
+            selectors = sum(map(len, request.query.get("fieldSelector", ())))
+            request.info = await beside(
+                selectors,
+                factory.new_request_info,
+                request.method,
+                request.path,
+                request.query,
             )
         except UnknownRequestError as error:
             return refuse(failure(500, "", f"failed to create RequestInfo: {error}"))

@@ -14,7 +14,7 @@ from __future__ import annotations
 from typing import Any
 
 from lifecycle.api.fieldpath.field_sets import LEAF, Fields, union
-from lifecycle.api.fieldpath.path_elements import SELF, order, value_element
+from lifecycle.api.fieldpath.path_elements import SELF, sorted_elements, value_element
 from lifecycle.apiserver.managedfields.typed import KEYED, SET, STRUCT, Type
 
 _ABSENT: Any = object()
@@ -49,12 +49,12 @@ def whole(t: Type, value: Any) -> Fields:
         return out
     if kind is list and t.shape == KEYED:
         items = _by_key(t, value)
-        for element in sorted(items, key=order) if len(items) > 1 else items:
+        for element in sorted_elements(items) if len(items) > 1 else items:
             same = items[element]
             out[element] = whole(t.element, same[0]) if len(same) == 1 else LEAF
         return out
     if kind is list and t.shape == SET:
-        for element in sorted({value_element(item) for item in value}, key=order):
+        for element in sorted_elements({value_element(item) for item in value}):
             out[element] = LEAF
         return out
     return LEAF
@@ -136,7 +136,7 @@ def _lists(
     changed: Fields = {}
     gone: Fields = {}
     child = t.element if t.shape == KEYED else None
-    for element in sorted(old.keys() | new.keys(), key=order):
+    for element in sorted_elements(old.keys() | new.keys()):
         before, after = old.get(element, []), new.get(element, [])
         if before == after:
             continue

@@ -10,7 +10,7 @@ Upstream: `apiextensions-apiserver/pkg/apiserver/customresource_discovery_contro
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Callable, Iterable
+from collections.abc import Callable
 from itertools import groupby
 from typing import Any
 
@@ -180,7 +180,7 @@ class MergedDocuments:
         )
 
     def _encoded_v2(self, sources: dict[str, bytes]) -> tuple[bytes, str]:
-        body = _encoded_by_parts(self._v2(sources))
+        body = fast_json.dumps_in_parts(self._v2(sources))
         return body, etag_of(body)
 
     def _encoded_v2_protobuf(self, sources: dict[str, bytes]) -> tuple[bytes, str]:
@@ -205,23 +205,3 @@ class MergedDocuments:
 
             making.add_done_callback(forget)
         return await asyncio.shield(kept[key])
-
-
-def _encoded_by_parts(spec: Object) -> bytes:
-    """A v2 document as JSON, each path and each definition by itself: the interpreter
-    belongs to the encoder for as long as it takes, and thousands of them take long.
-    """
-
-    def joined(parts: Iterable[tuple[str, bytes]]) -> bytes:
-        members = (b"%b:%b" % (fast_json.dumps(name), part) for name, part in parts)
-        return b"{%b}" % b",".join(members)
-
-    return joined(
-        (
-            name,
-            joined((each, fast_json.dumps(what)) for each, what in part.items())
-            if name in ("paths", "definitions")
-            else fast_json.dumps(part),
-        )
-        for name, part in spec.items()
-    )

@@ -204,13 +204,9 @@ class ResourceStore:
                     scope.empties,
                 )
             if causes:
-                raise status.invalid(
-                    obj.get("kind") or resource.kind,
-                    name or obj["metadata"].get("generateName", ""),
-                    causes,
-                    self.internal_group,
-                )
-            check_object_meta(obj, resource)
+                name = name or obj["metadata"].get("generateName", "")
+                raise await self._invalid(obj, name, causes, scope)
+            await beside(scope.size, check_object_meta, obj, resource)
             scope.warnings.extend(
                 await beside(scope.size, self.strategy.warnings_on_create, obj)
             )
@@ -337,6 +333,12 @@ class ResourceStore:
                 self.resource.plural, scope.name, why, self.resource.group
             )
 
+    async def _invalid(
+        self, obj: Object, name: str, causes: list[Object], scope: RequestScope
+    ) -> StatusError:
+        kind, group = obj.get("kind") or self.resource.kind, self.internal_group
+        return await beside(scope.size, status.invalid, kind, name, causes, group)
+
     async def _replace(
         self,
         key: str,
@@ -379,12 +381,7 @@ class ResourceStore:
                 scope.empties,
             )
         if causes:
-            raise status.invalid(
-                new.get("kind") or resource.kind,
-                scope.name,
-                causes,
-                self.internal_group,
-            )
+            raise await self._invalid(new, scope.name, causes, scope)
         if not scope.subresource:
             scope.warnings.extend(
                 await beside(scope.size, self.strategy.warnings_on_update, new, old)

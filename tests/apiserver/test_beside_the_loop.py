@@ -1,0 +1,114 @@
+"""What a request brings along is worked on beside the loop, also where it is refused: others are answered meanwhile."""
+
+from __future__ import annotations
+
+import asyncio
+import threading
+from typing import Any
+
+import pytest
+
+from lifecycle.api import fast_json
+from lifecycle.api.resources import resource
+from lifecycle.api.status import invalid
+from lifecycle.api.wire import Object, Request, RequestInfo
+from lifecycle.api.worker import LARGE
+from lifecycle.apiserver.endpoints import negotiation
+from lifecycle.apiserver.filters import request_info
+from lifecycle.apiserver.filters.refusal import refuse
+from lifecycle.apiserver.registry import store
+from lifecycle.apiserver.registry.rest.strategy import GENERIC
+from lifecycle.apiserver.registry.scope import MAX_MANAGER_LENGTH, scope_of, user_agent_manager
+from lifecycle.apiserver.server.create_server_chain import create_server_chain
+from lifecycle.etcd.memory import MemoryStore
+from tests.apiserver.admission_server import Asker, config_map
+
+MAPS = "/api/v1/namespaces/default/configmaps"
+
+
+def where(monkeypatch: pytest.MonkeyPatch, module: Any, name: str) -> list[str]:
+    """In which threads a function of a module is called from now on."""
+    threads: list[str] = []
+    function = getattr(module, name)
+
+    def noted(*args: Any, **more: Any) -> Any:
+        threads.append(threading.current_thread().name.partition("_")[0])
+        return function(*args, **more)
+
+    monkeypatch.setattr(module, name, noted)
+    return threads
+
+
+def answered(method: str, path: str, obj: Object | None = None, **query: str) -> int:
+    """The status that a server answers with, on real time."""
+
+    async def main() -> int:
+        server = create_server_chain(MemoryStore())
+        await server.start()
+        try:
+            response = await Asker(server).ask(method, path, obj, **query)
+            return response.status
+        finally:
+            await server.stop()
+
+    return asyncio.run(main())
+
+
+@pytest.mark.parametrize(("keys", "thread"), [(1, "MainThread"), (1_000, "worker")])
+def test_a_refusal_that_names_many_causes_is_put_together_by_the_worker(
+    keys: int, thread: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    called = where(monkeypatch, store.status, "invalid")
+    assert answered("POST", MAPS, config_map(**{f"not allowed {number}": "" for number in range(keys)})) == 422
+    assert called == [thread]
+
+
+@pytest.mark.parametrize("labels", [1, 2_000])
+def test_metadata_is_checked_by_the_worker_if_there_is_much_of_it(labels: int, monkeypatch: pytest.MonkeyPatch) -> None:
+    called = where(monkeypatch, store, "check_object_meta")
+    assert answered("POST", MAPS, config_map(labels={f"label-{number}": "x" for number in range(labels)})) == 201
+    assert called.count("worker") == (labels > 1)
+
+
+@pytest.mark.parametrize(("terms", "thread"), [(1, "MainThread"), (2_000, "worker")])
+def test_a_long_field_selector_is_read_by_the_worker(terms: int, thread: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    called = where(monkeypatch, request_info, "parse_field_selector")
+    assert answered("GET", MAPS, fieldSelector=",".join(["metadata.name=a"] * terms)) == 200
+    assert called == [thread]
+
+
+def test_the_size_of_a_refusal_is_told_so_that_the_worker_encodes_a_large_one() -> None:
+    causes = [{"reason": "FieldValueInvalid", "message": "no", "field": f"data[{number}]"} for number in range(1_000)]
+    few, many = (refuse(invalid("ConfigMap", "a", some)) for some in (causes[:1], causes))
+    assert few.size < LARGE < many.size
+    assert many.size == pytest.approx(len(fast_json.dumps(many.obj)), rel=0.5)
+
+
+def test_a_byte_of_a_policy_counts_as_more_than_one_of_data() -> None:
+    def size(name: str) -> int:
+        row = resource(name)
+        request = Request("POST", row.path(), {}, {}, b"x" * 2_000)
+        request.info = RequestInfo(path=row.path(), verb="create", is_resource_request=True)
+        return scope_of(request, row, GENERIC).size
+
+    assert size("configmaps") == 2_000
+    assert size("validatingadmissionpolicies.admissionregistration.k8s.io") > LARGE
+
+
+def test_of_a_long_user_agent_no_more_is_looked_at_than_a_field_manager_may_have() -> None:
+    assert user_agent_manager("a" * 900_000) == "a" * MAX_MANAGER_LENGTH
+    assert user_agent_manager("\x01kube\x02ctl/v1") == "kubectl"
+    assert user_agent_manager("\x01/v1") == "unknown"
+
+
+def test_a_long_accept_header_is_read_once_not_again_for_whether_a_human_reads(monkeypatch: pytest.MonkeyPatch) -> None:
+    header = ",".join(["application/json;q=0.5"] * 1_000)
+    called = where(monkeypatch, negotiation, "_by_quality")
+    request = Request("GET", MAPS, {}, {"accept": header})
+    assert negotiation.negotiate(request).media_type == "application/json"
+    assert not negotiation.is_pretty(request)
+    assert len(called) == 1
+    request.headers["accept"] = f"{header},application/json;pretty=1"
+    accepted = negotiation.parse_accept(request.headers["accept"], True, False)
+    assert accepted is not None
+    assert negotiation.is_pretty(request) == accepted.pretty
