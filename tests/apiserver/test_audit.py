@@ -13,6 +13,7 @@ import pytest
 from lifecycle.api.clock import Clock, run_virtual
 from lifecycle.api.go_duration import go_duration
 from lifecycle.api.wire import MASTERS, Request, RequestInfo, Response, UserInfo
+from lifecycle.apiserver.audit import backends
 from lifecycle.apiserver.audit.backends import WebhookBackend
 from lifecycle.apiserver.audit.options import AuditOptions
 from lifecycle.apiserver.audit.policy import AuditPolicy
@@ -138,7 +139,7 @@ def test_a_webhook_gets_batches_over_https(tmp_path: Path) -> None:
             client = WebhookClient(ConnectionConfig(collector.url, collector.authority.ca_pem), retry_delay=0.001)
             backend = WebhookBackend(client, max_batch=3, max_wait=60)
             for i in range(7):
-                backend.write(b'{"n":%d}' % i)
+                await backend.write(b'{"n":%d}' % i)
             await backend.close()
             assert collector.batches == [3, 3, 1]
             assert backend.dropped == 0
@@ -162,13 +163,33 @@ def test_events_are_dropped_rather_than_requests_held_up() -> None:
         silent = Silent()
         backend = WebhookBackend(silent, buffer_size=5, max_batch=10, max_wait=30)  # type: ignore[arg-type]
         for _ in range(8):
-            backend.write(b"{}")
+            await backend.write(b"{}")
         assert backend.dropped == 3
         start = asyncio.get_running_loop().time()
         assert backend._task is not None
         await backend._task
         assert asyncio.get_running_loop().time() - start == pytest.approx(30)
         assert (silent.told, backend.dropped) == ([5], 8)
+
+    run_virtual(main())
+
+
+def test_events_wait_in_so_many_bytes_and_no_more(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(backends, "BUFFER_BYTES", 100)
+
+    async def main() -> None:
+        silent = Silent()
+        backend = WebhookBackend(silent, max_wait=30)  # type: ignore[arg-type]
+        event = b'{"n":"%b"}' % (b"x" * 32)
+        for _ in range(3):
+            await backend.write(event)
+        assert backend.dropped == 1
+        await asyncio.sleep(31)
+        assert (silent.told, backend.dropped) == ([2], 3)
+        await backend.write(event)  # there is room again
+        assert backend.dropped == 3
+        await backend.close()
+        assert silent.told == [2, 1]
 
     run_virtual(main())
 
@@ -183,9 +204,10 @@ def test_a_slow_request_says_so() -> None:
             await asyncio.sleep(1.25 if request.path == "/slow" else 0.4)
             return Response(obj={})
 
-        log = AuditLog(
-            AuditPolicy({"rules": [{"level": "Metadata"}]}), lambda line: lines.append(json.loads(line)), clock
-        )
+        async def note(line: bytes) -> None:
+            lines.append(json.loads(line))
+
+        log = AuditLog(AuditPolicy({"rules": [{"level": "Metadata"}]}), note, clock)
         for path in ("/slow", "/quick"):
             request = Request("GET", path, user=ROOT)
             request.info = RequestInfo(False, path, "get")

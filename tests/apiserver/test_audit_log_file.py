@@ -82,9 +82,9 @@ def test_an_event_longer_than_a_file_is_lost_and_nothing_fails(
 ) -> None:
     backend = LogBackend(tmp_path / "audit.log", SetClock(), Rotation(max_size=1))
     with caplog.at_level(logging.ERROR):
-        backend.write(b"x" * (1024 * 1024))
+        run_virtual(backend.write(b"x" * (1024 * 1024)))
     assert "write length 1048577 exceeds maximum file size 1048576" in caplog.text
-    backend.write(b"{}")
+    run_virtual(backend.write(b"{}"))
     run_virtual(backend.close())
     assert (tmp_path / "audit.log").read_bytes() == b"{}\n"
 
@@ -106,12 +106,12 @@ EVENT = {
 
 def test_the_legacy_format_is_a_line_of_text(tmp_path: Path) -> None:
     backend = LogBackend(tmp_path / "audit.log", SetClock(), legacy=True)
-    backend.write(fast_json.dumps(EVENT))
+    run_virtual(backend.write(fast_json.dumps(EVENT)))
     received = {**EVENT, "stage": "RequestReceived", "user": {}, "sourceIPs": []}
     for key in ("impersonatedUser", "responseStatus", "userAgent"):
         del received[key]
     received["requestReceivedTimestamp"] = "2026-11-22T12:00:00.000000Z"
-    backend.write(fast_json.dumps(received))
+    run_virtual(backend.write(fast_json.dumps(received)))
     run_virtual(backend.close())
     assert (tmp_path / "audit.log").read_text().splitlines() == [
         '2026-11-22T12:00:00.1203Z AUDIT: id="a-1" stage="ResponseComplete" ip="10.0.0.1" method="list" user="jane" '

@@ -4,17 +4,23 @@ from __future__ import annotations
 
 import asyncio
 import threading
+from pathlib import Path
 from typing import Any
 
 import pytest
 
 from lifecycle.api import fast_json
+from lifecycle.api.clock import Clock
 from lifecycle.api.resources import resource
 from lifecycle.api.status import invalid
 from lifecycle.api.wire import Object, Request, RequestInfo
 from lifecycle.api.worker import LARGE
+from lifecycle.apiserver.audit.backends import LogBackend
+from lifecycle.apiserver.audit.options import AuditOptions
 from lifecycle.apiserver.endpoints import negotiation
+from lifecycle.apiserver.endpoints.handlers import rest
 from lifecycle.apiserver.filters import request_info
+from lifecycle.apiserver.filters.audit import AuditLog
 from lifecycle.apiserver.filters.refusal import refuse
 from lifecycle.apiserver.registry import store
 from lifecycle.apiserver.registry.rest.strategy import GENERIC
@@ -39,11 +45,11 @@ def where(monkeypatch: pytest.MonkeyPatch, module: Any, name: str) -> list[str]:
     return threads
 
 
-def answered(method: str, path: str, obj: Object | None = None, **query: str) -> int:
+def answered(method: str, path: str, obj: Object | None = None, audit: AuditOptions | None = None, **query: str) -> int:
     """The status that a server answers with, on real time."""
 
     async def main() -> int:
-        server = create_server_chain(MemoryStore())
+        server = create_server_chain(MemoryStore(), audit=audit)
         await server.start()
         try:
             response = await Asker(server).ask(method, path, obj, **query)
@@ -112,3 +118,41 @@ def test_a_long_accept_header_is_read_once_not_again_for_whether_a_human_reads(m
     accepted = negotiation.parse_accept(request.headers["accept"], True, False)
     assert accepted is not None
     assert negotiation.is_pretty(request) == accepted.pretty
+
+
+@pytest.mark.parametrize("keys", [1, 2_000])
+def test_what_is_logged_of_a_large_request_is_copied_encoded_and_written_by_the_worker(
+    keys: int, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    path, policy = tmp_path / "audit.log", tmp_path / "policy.yaml"
+    policy.write_text("apiVersion: audit.k8s.io/v1\nkind: Policy\nrules: [{level: RequestResponse}]\n")
+    noted, line, written = (
+        where(monkeypatch, rest, "log_request_object"),
+        where(monkeypatch, AuditLog, "_line"),
+        where(monkeypatch, LogBackend, "_append"),
+    )
+    options = AuditOptions(policy_file=policy, log_path=path)
+    body = config_map(**{f"key-{number}": "x" for number in range(keys)})
+    assert answered("POST", MAPS, body, audit=options) == 201
+    assert [where.count("worker") for where in (noted, line, written)] == ([1, 1, 1] if keys > 1 else [0, 0, 0])
+    lines = [fast_json.loads(line) for line in path.read_bytes().splitlines()]
+    (last,) = (line for line in lines if line["objectRef"].get("name") == "m" and line["stage"] == "ResponseComplete")
+    assert len(last["requestObject"]["data"]) == keys
+
+
+def test_long_lines_of_the_worker_and_short_ones_of_the_loop_stay_whole_also_when_the_file_is_full(
+    tmp_path: Path,
+) -> None:
+    written = [b"%d" % (number % 10) * (LARGE + 1 if number % 2 else 9) for number in range(60)]
+
+    async def main() -> None:
+        backend = LogBackend(tmp_path / "audit.log", Clock())
+        assert backend._file is not None
+        backend._file._limit = 10 * LARGE
+        await asyncio.gather(*map(backend.write, written))
+        await backend.close()
+
+    asyncio.run(main())
+    files = list(tmp_path.iterdir())
+    assert len(files) > 1
+    assert sorted(line for file in files for line in file.read_bytes().splitlines()) == sorted(written)

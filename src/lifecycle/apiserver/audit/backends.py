@@ -22,6 +22,8 @@ from typing import Protocol
 
 from lifecycle.api import fast_json
 from lifecycle.api.clock import Clock
+from lifecycle.api.wire import Object
+from lifecycle.api.worker import beside
 from lifecycle.apiserver.audit.event import event_string
 from lifecycle.apiserver.audit.log_file import RotatingFile, Rotation
 from lifecycle.apiserver.webhook.call import WebhookError
@@ -30,6 +32,8 @@ from lifecycle.apiserver.webhook.client import WebhookClient
 BUFFER_SIZE = 10_000
 MAX_BATCH_SIZE = 400
 MAX_BATCH_WAIT = 30.0
+BUFFER_BYTES = 64 << 20
+"""What may wait in all. Upstream counts events only, whatever is in them."""
 
 log = logging.getLogger(__name__)
 
@@ -37,7 +41,7 @@ log = logging.getLogger(__name__)
 class Backend(Protocol):
     """Takes events."""
 
-    def write(self, line: bytes) -> None:
+    async def write(self, line: bytes) -> None:
         """One event as JSON, without a newline."""
         ...
 
@@ -66,15 +70,18 @@ class LogBackend:
             else RotatingFile(path, rotation or Rotation(), clock)
         )
 
-    def write(self, line: bytes) -> None:
+    async def write(self, line: bytes) -> None:
         """See `Backend`. Each line is in the file before the request goes on. One that
         cannot be written is lost: no request fails for the sake of its log.
         """
+        await beside(len(line), self._append, line)
+
+    def _append(self, line: bytes) -> None:
         if self._legacy:
             line = event_string(fast_json.loads(line)).encode()
         try:
             if self._file is not None:
-                self._file.write(line + b"\n")
+                self._file.write(line, b"\n")
             else:
                 sys.stdout.buffer.write(line + b"\n")
                 sys.stdout.buffer.flush()
@@ -100,6 +107,7 @@ class WebhookBackend:
     ) -> None:
         self._client = client
         self._buffer: deque[bytes] = deque()
+        self._bytes = 0
         self._size, self._max_batch, self._max_wait = buffer_size, max_batch, max_wait
         self._full = asyncio.Event()
         self._task: asyncio.Task[None] | None = None
@@ -107,12 +115,14 @@ class WebhookBackend:
         self.dropped = 0
         """Events that found the buffer full, or whose batch could not be sent."""
 
-    def write(self, line: bytes) -> None:
+    async def write(self, line: bytes) -> None:
         """See `Backend`. Never waits."""
-        if len(self._buffer) >= self._size:
+        bytes_waiting = self._bytes + len(line)
+        if len(self._buffer) >= self._size or bytes_waiting > BUFFER_BYTES:
             self.dropped += 1
             return
         self._buffer.append(line)
+        self._bytes = bytes_waiting
         if self._task is None or self._task.done():
             self._task = asyncio.get_running_loop().create_task(
                 self._send(), name="audit webhook"
@@ -132,7 +142,9 @@ class WebhookBackend:
                 self._buffer.popleft()
                 for _ in range(min(self._max_batch, len(self._buffer)))
             ]
-            items = [fast_json.loads(line) for line in batch]
+            size = sum(map(len, batch))
+            self._bytes -= size
+            items = await beside(size, _events, batch)
             try:
                 await self._client.tell(
                     {
@@ -154,16 +166,20 @@ class WebhookBackend:
             await self._task
 
 
+def _events(lines: list[bytes]) -> list[Object]:
+    return [fast_json.loads(line) for line in lines]
+
+
 class Backends:
     """Several, one after the other."""
 
     def __init__(self, *backends: Backend) -> None:
         self._backends = backends
 
-    def write(self, line: bytes) -> None:
+    async def write(self, line: bytes) -> None:
         """See `Backend`."""
         for backend in self._backends:
-            backend.write(line)
+            await backend.write(line)
 
     async def close(self) -> None:
         """See `Backend`."""

@@ -54,26 +54,28 @@ class RotatingFile:
         self._file = self._opened()
         self._size = path.stat().st_size
         self._tidying: threading.Thread | None = None
+        self._one_at_a_time = threading.Lock()
 
     def _opened(self) -> BinaryIO:
         return os.fdopen(
             os.open(self._path, os.O_CREAT | os.O_APPEND | os.O_WRONLY, 0o600), "ab"
         )
 
-    def write(self, data: bytes) -> None:
+    def write(self, *parts: bytes) -> None:
         """Append and flush, to a new file if this one would become too long. Raises
-        ValueError for more than a whole file.
+        ValueError for more than a whole file. From any thread.
         """
-        if self._limit:
-            if len(data) > self._limit:
-                raise ValueError(
-                    f"write length {len(data)} exceeds maximum file size {self._limit}"
-                )
-            if self._size + len(data) > self._limit:
+        size = sum(map(len, parts))
+        if self._limit and size > self._limit:
+            raise ValueError(
+                f"write length {size} exceeds maximum file size {self._limit}"
+            )
+        with self._one_at_a_time:
+            if self._limit and self._size + size > self._limit:
                 self._rotate()
-        self._file.write(data)
-        self._file.flush()
-        self._size += len(data)
+            self._file.writelines(parts)
+            self._file.flush()
+            self._size += size
 
     def _rotate(self) -> None:
         self._file.close()

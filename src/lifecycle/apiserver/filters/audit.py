@@ -15,7 +15,7 @@ out: the parts of a slow request's latency; only the total is noted.
 from __future__ import annotations
 
 import asyncio
-from collections.abc import AsyncIterator, Callable
+from collections.abc import AsyncIterator, Awaitable, Callable
 from typing import Any
 
 from lifecycle.api import fast_json
@@ -23,6 +23,7 @@ from lifecycle.api.clock import Clock, parse_time
 from lifecycle.api.go_duration import go_duration
 from lifecycle.api.tracing import span
 from lifecycle.api.wire import Handler, Object, Request, Response, UserInfo, WatchFrame
+from lifecycle.api.worker import beside
 from lifecycle.apiserver.audit.context import audit_event
 from lifecycle.apiserver.audit.event import (
     decoded,
@@ -60,7 +61,7 @@ SLOW = 0.5
 """Requests that take longer (seconds) say so in an annotation."""
 LATENCY_TOTAL = "apiserver.latency.k8s.io/total"
 
-Sink = Callable[[bytes], None]
+Sink = Callable[[bytes], Awaitable[None]]
 """Takes one event as a line of JSON, without the newline."""
 
 
@@ -86,36 +87,37 @@ class AuditLog:
         token = audit_event.set(event)
         posted: Any = request.obj
         user = request.user  # impersonation replaces it further in
-        self._write(RECEIVED, request, user, event, config)
+        await self._write(RECEIVED, request, user, event, config)
         try:
             response = await handler(request)
         except Exception as error:
-            self._panicked(error, request, user, event, config)
+            await self._panicked(error, request, user, event, config)
             raise
         except asyncio.CancelledError:
             event["status"] = (
                 CLOSED_EARLY if is_long_running(info) else _timed_out_status(request)
             )
             if is_long_running(info):
-                self._write(STARTED, request, user, event, config)
-            self._write(COMPLETE, request, user, event, config)
+                await self._write(STARTED, request, user, event, config)
+            await self._write(COMPLETE, request, user, event, config)
             raise
         finally:
             audit_event.reset(token)
+        event["size"] = _size(request, response)
         event["status"] = response_status(response)
         event["request"] = event.pop("_request", None) or posted
         if event["request"] is None and config.level != METADATA:
-            event["request"] = decoded(request.body)
+            event["request"] = await beside(len(request.body), decoded, request.body)
         if is_long_running(info):
-            self._write(STARTED, request, user, event, config)
+            await self._write(STARTED, request, user, event, config)
         if response.stream is not None:
             response.stream = self._until_closed(
                 response.stream, request, user, event, config
             )
             return response
         if config.level == REQUEST_RESPONSE:
-            event["response"] = response_object(response)
-        self._write(COMPLETE, request, user, event, config)
+            event["response"] = await beside(event["size"], response_object, response)
+        await self._write(COMPLETE, request, user, event, config)
         return response
 
     async def refused(self, handler: Handler, request: Request) -> Response:
@@ -130,13 +132,14 @@ class AuditLog:
             return await handler(request)
         event: Object = {"received": self._clock.micro_timestamp()}
         response = await handler(request)
+        event["size"] = _size(request, response)
         event["status"] = response_status(response)
         if config.level == REQUEST_RESPONSE:
-            event["response"] = response_object(response)
-        self._write(STARTED, request, None, event, config)
+            event["response"] = await beside(event["size"], response_object, response)
+        await self._write(STARTED, request, None, event, config)
         return response
 
-    def _panicked(
+    async def _panicked(
         self,
         error: Exception,
         request: Request,
@@ -150,7 +153,7 @@ class AuditLog:
             "message": f"GenericAPIServer panic'd: {error}",
         }
         event["status"] = {**status, "reason": "InternalError", "code": 500}
-        self._write(PANIC, request, user, event, config)
+        await self._write(PANIC, request, user, event, config)
 
     async def _until_closed(
         self,
@@ -164,16 +167,16 @@ class AuditLog:
             async for frame in stream:
                 yield frame
         except Exception as error:
-            self._panicked(error, request, user, event, config)
+            await self._panicked(error, request, user, event, config)
             raise
         finally:
             close = getattr(stream, "aclose", None)
             if close is not None:
                 await close()
             if event["status"]["code"] != 500:
-                self._write(COMPLETE, request, user, event, config)
+                await self._write(COMPLETE, request, user, event, config)
 
-    def _write(
+    async def _write(
         self,
         stage: str,
         request: Request,
@@ -183,6 +186,20 @@ class AuditLog:
     ) -> None:
         if stage in config.omit_stages:
             return
+        size = 0 if stage == RECEIVED else event.get("size", 0)
+        with span("apiserver", "audit", audit_stage=stage):
+            await self._sink(
+                await beside(size, self._line, stage, request, user, event, config)
+            )
+
+    def _line(
+        self,
+        stage: str,
+        request: Request,
+        user: UserInfo | None,
+        event: Object,
+        config: AuditConfig,
+    ) -> bytes:
         info = request.info
         assert info is not None
         line: Object = {
@@ -230,8 +247,12 @@ class AuditLog:
                 event.setdefault("annotations", {})[LATENCY_TOTAL] = go_duration(took)
         if done and event.get("annotations"):
             line["annotations"] = dict(sorted(event["annotations"].items()))
-        with span("apiserver", "audit", audit_stage=stage):
-            self._sink(fast_json.dumps(line))
+        return fast_json.dumps_in_parts(line)
+
+
+def _size(request: Request, response: Response) -> int:
+    """Bytes of what an event tells of, about."""
+    return len(request.body) + len(response.body or b"") + response.size
 
 
 def with_audit(handler: Handler, audit: AuditLog | None) -> Handler:

@@ -85,11 +85,9 @@ class RestHandler:
         `AcceptsGroupVersion`.
         """
         with span("apiserver", "decode"):
-            obj = await beside(
+            return await beside(
                 scope.size, self._read, request, scope, api_version, kind, alias
             )
-        log_request_object(obj)
-        return obj
 
     def _read(
         self,
@@ -120,6 +118,7 @@ class RestHandler:
         keep_reset(sent, obj)
         if "metadata" not in obj or obj["metadata"] is None:
             obj["metadata"] = {}
+        log_request_object(obj)
         return obj
 
     async def track(
