@@ -13,8 +13,8 @@ from lifecycle.kubectl.describe.multiline import print_annotations_multiline, sh
 from lifecycle.kubectl.describe.rbac import compact_rules
 from lifecycle.kubectl.describe.services import format_endpoint_slices
 from lifecycle.kubectl.describe.smart_label import smart_label_for
-from lifecycle.kubectl.describe.tab_writer import tabulated
 from lifecycle.kubectl.describe.writer import PrefixWriter
+from lifecycle.kubectl.printing.tab_writer import tabulated
 
 
 def test_columns_end_where_a_line_has_no_cell_for_them() -> None:
@@ -23,7 +23,7 @@ def test_columns_end_where_a_line_has_no_cell_for_them() -> None:
     assert tabulated("Medium:\t\n") == "Medium:  \n", "what ends with a tab is filled up, too"
 
 
-CELLS = st.text(st.characters(blacklist_characters="\t\n", blacklist_categories=["Cs"]), max_size=6)
+CELLS = st.text(st.characters(blacklist_characters="\t\n\v\f", blacklist_categories=["Cs"]), max_size=6)
 
 
 def width_at(rows: list[list[str]], row: int, column: int) -> int:

@@ -22,6 +22,7 @@ from lifecycle.kubectl.flags import Parsed
 from lifecycle.kubectl.printing.columns import align
 from lifecycle.kubectl.printing.kyaml import to_kyaml
 from lifecycle.kubectl.printing.templates import Render, template_printer
+from lifecycle.kubectl.printing.terminal import escaped, on_one_line
 
 FORMATS = (
     "go-template,go-template-file,json,jsonpath,jsonpath-as-json,jsonpath-file,kyaml,"
@@ -190,4 +191,4 @@ def _cell(value: Any) -> str:
         return ""
     if isinstance(value, bool):
         return str(value).lower()
-    return str(value).split("\n")[0]
+    return on_one_line(value) if isinstance(value, str) else escaped(str(value))

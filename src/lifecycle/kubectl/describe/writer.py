@@ -9,10 +9,8 @@ out: `Flush`, which does nothing there either.
 from __future__ import annotations
 
 from lifecycle.api.go_format import go_value
-from lifecycle.kubectl.describe.tab_writer import tabulated
-
-_FOR_TERMINALS = str.maketrans({"\x1b": "^[", "\r": "\\r"})
-"""Nothing that an object says may command the reader's terminal."""
+from lifecycle.kubectl.printing.tab_writer import tabulated
+from lifecycle.kubectl.printing.terminal import escaped
 
 
 class PrefixWriter:
@@ -55,7 +53,7 @@ class PrefixWriter:
     @property
     def plain(self) -> str:
         """What was written, tabs and all."""
-        return "".join(self._parts).translate(_FOR_TERMINALS)
+        return escaped("".join(self._parts))
 
     @property
     def tabbed(self) -> str:

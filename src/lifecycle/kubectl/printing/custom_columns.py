@@ -19,6 +19,7 @@ from lifecycle.api.wire import Object
 from lifecycle.kubectl.failures import CommandError
 from lifecycle.kubectl.printing.columns import align
 from lifecycle.kubectl.printing.jsonpath import find_all, go_sprint, parse
+from lifecycle.kubectl.printing.terminal import escaped
 
 Lookup = tuple[Any, ...]
 """A parsed JSONPath."""
@@ -103,10 +104,7 @@ def render_columns(
     for obj in objects:
         cells = [_values(path, obj) for _, path in columns]
         rows.append(
-            [
-                ",".join(go_sprint(value) for value in values) or "<none>"
-                for values in cells
-            ]
+            [escaped(",".join(map(go_sprint, values))) or "<none>" for values in cells]
         )
     return align(rows, remembered)
 
