@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import base64
 import re
 from collections.abc import Iterator
@@ -17,11 +18,16 @@ from cryptography.hazmat.primitives.serialization import Encoding
 from cryptography.x509.oid import NameOID
 
 from lifecycle.api import fast_json
+from lifecycle.api.clock import Clock
+from lifecycle.api.names import NameSource
 from lifecycle.api.resources import resource_for_kind
 from lifecycle.api.wire import MASTERS, Object, Request, Response, UserInfo
 from lifecycle.apiserver.filters.warning import warning_headers
 from lifecycle.apiserver.http.headers import joined_headers
 from lifecycle.apiserver.server.create_server_chain import create_server_chain
+from lifecycle.client.rest import Client
+from lifecycle.client.shared_informer import SharedInformerFactory
+from lifecycle.controllers.clusterrole_aggregation import ClusterRoleAggregationController
 from lifecycle.etcd.memory import MemoryStore
 from tests.furnished import restored
 
@@ -71,6 +77,17 @@ class Replay:
     async def start(self) -> None:
         await self.server.start(restored)
         await self.write(KUBEADM_ADMINS)
+
+    async def aggregate_roles(self) -> None:
+        """Let the controller fill in `admin`, `edit` and `view`, as in the recorded cluster."""
+        client = Client(self.server.in_process_transport(ROOT), "aggregation")
+        controller = ClusterRoleAggregationController(
+            client, SharedInformerFactory(client), clock=Clock(), names=NameSource()
+        )
+        working = asyncio.create_task(controller.run())
+        await asyncio.sleep(5)
+        working.cancel()
+        await asyncio.gather(working, return_exceptions=True)
 
     async def write(self, obj: Object) -> Object:
         """Create an object as a master."""

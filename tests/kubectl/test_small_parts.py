@@ -334,12 +334,12 @@ TABLE = {
 @pytest.mark.parametrize(
     ("how", "text"),
     [
-        ({"wide": False}, "NAME   READY\na      true\nbb     7\n"),
-        ({"wide": True}, "NAME   READY   MORE\na      true    \nbb     7       x\n"),
-        ({"wide": False, "no_headers": True}, "a     true\nbb    7\n"),
+        ({"wide": False}, "NAME    READY\na       true\nbb...   7\n"),
+        ({"wide": True}, "NAME    READY   MORE\na       true    \nbb...   7       x\n"),
+        ({"wide": False, "no_headers": True}, "a       true\nbb...   7\n"),
         (
             {"wide": False, "kind": "pod", "namespaced": True},
-            "NAMESPACE   NAME     READY\nn           pod/a    true\n            pod/bb   7\n",
+            "NAMESPACE   NAME        READY\nn           pod/a       true\n            pod/bb...   7\n",
         ),
     ],
 )  # fmt: skip

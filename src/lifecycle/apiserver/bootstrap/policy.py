@@ -7,10 +7,9 @@ could ask for them, and puts them right again at every start
 
 They are facts, not logic, so they are kept as data: `policy.json`, one object a line
 (made from a recording by `generators/policy.py`), holds the defaults that Kubernetes
-v1.36.2 publishes, as a fresh cluster shows them – the three roles that aggregate others
-(`admin`, `edit`, `view`) with the rules that the aggregation controller has filled in.
-Server-given fields are left out, and so is one controller role that only the recorded
-build had.
+v1.36.2 publishes. The three roles that aggregate others (`admin`, `edit`, `view`) have
+no rules here: the aggregation controller fills them in. Server-given fields are left
+out, and so is one controller role that only the recorded build had.
 
 Upstream: `plugin/pkg/auth/authorizer/rbac/bootstrappolicy` (`policy.go`,
 `controller_policy.go`, `namespace_policy.go`),
