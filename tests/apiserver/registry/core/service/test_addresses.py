@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from ipaddress import IPv4Address
 from typing import Any
 
@@ -215,3 +216,40 @@ def test_an_address_decides_the_family_and_bad_ones_are_all_that_is_said() -> No
         f'{start}[spec.ipFamilyPolicy: Invalid value: "SingleStack": {many}, '
         f'spec.clusterIPs[1]: Invalid value: ["10.96.7.7",{six}]',
     ]
+
+
+@pytest.mark.parametrize(
+    ("name", "why"),
+    [
+        ("", "spec.parentRef.name: Required value"),
+        ("a/b", "spec.parentRef.name: Invalid value: \"a/b\": may not contain '/'"),
+        ("..", "spec.parentRef.name: Invalid value: \"..\": may not be '..'"),
+        (
+            "a%b/c",
+            "[spec.parentRef.name: Invalid value: \"a%b/c\": may not contain '/', "
+            "spec.parentRef.name: Invalid value: \"a%b/c\": may not contain '%']",
+        ),
+    ],
+)
+@pytest.mark.parametrize("wished", [True, False])
+def test_an_address_is_given_to_nobody_who_cannot_be_named_in_a_path(name: str, why: str, wished: bool) -> None:
+    """That is all that is said then; a dry run, which takes no address, is refused for the name and the missing ports."""
+    address = {"clusterIP": "10.96.5.5"} if wished else {}
+
+    async def scene(cluster: RehearsedCluster) -> list[str]:
+        said = []
+        for query in ({}, {"dryRun": "All"}):
+            wanted = {"metadata": {"name": name}, "spec": address}
+            with pytest.raises(StatusError) as refused:
+                await cluster.client("me").request("POST", SERVICES.path("default"), obj=wanted, query=query)
+            said.append(refused.value.message)
+        return said
+
+    real, dry = played(scene)
+    real = re.sub(r'IPAddress.networking.k8s.io "[\d.]+"', 'IPAddress.networking.k8s.io "IP"', real)
+    assert real == (
+        f'Service "{name}" is invalid: spec.clusterIPs: Invalid value: ["{address.get("clusterIP", "")}"]: failed to allocate'
+        f' IP{" 10.96.5.5" if wished else ""}: IPAddress.networking.k8s.io "IP" is invalid: {why}'
+    )
+    assert "parentRef" not in dry
+    assert "spec.ports: Required value" in dry

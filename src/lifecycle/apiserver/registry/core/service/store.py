@@ -21,7 +21,7 @@ from ipaddress import IPv4Network, ip_address
 
 from lifecycle.api import field_errors, status
 from lifecycle.api.resources import Resource
-from lifecycle.api.status import StatusError
+from lifecycle.api.validation.content import name_is_path_segment
 from lifecycle.api.wire import Object
 from lifecycle.apiserver.registry.core.service.addresses import (
     ALLOCATED,
@@ -117,23 +117,9 @@ class ServiceStore(ResourceStore):
         if spec.get("clusterIP") != HEADLESS:
             wished = spec.get("clusterIPs")
             self._cluster_ip(obj, spec, scope.dry_run)
-            if not scope.dry_run and not obj["metadata"].get("name"):
-                raise self._nobodys(obj, spec["clusterIP"], wished)
+            if not scope.dry_run:
+                _check_owner(obj, spec["clusterIP"], wished)
         init_node_ports(obj, self._operation(scope.dry_run))
-
-    @staticmethod
-    def _nobodys(obj: Object, address: str, wished: list[str] | None) -> StatusError:
-        """An address must belong to somebody, and that is asked before the Service is
-        looked at.
-        """
-        why = (
-            f'IPAddress.networking.k8s.io "{address}" is invalid: spec.parentRef.name:'
-            " Required value"
-        )
-        cause = field_errors.invalid(
-            "spec.clusterIPs", wished or [""], f"failed to allocate IP: {why}"
-        )
-        return status.invalid("Service", "", [cause.cause()])
 
     def begin_update(self, new: Object, old: Object, scope: RequestScope) -> None:
         """An update allocates what its new type needs and the old one did not have."""
@@ -202,3 +188,30 @@ class ServiceStore(ResourceStore):
             why = ALLOCATED
         if why:
             raise refused_address(obj, address, why)
+
+
+def _check_owner(service: Object, address: str, wished: list[str] | None) -> None:
+    """An address belongs to somebody who can be named in a path, and that is asked
+    before the Service itself is looked at. Raises StatusError 422.
+
+    Upstream: `pkg/apis/networking/validation/validation.go`
+    (`validateIPAddressParentReference`).
+    """
+    name, field = service["metadata"].get("name", ""), "spec.parentRef.name"
+    errors = [
+        field_errors.invalid(field, name, why)
+        for why in name_is_path_segment(name, False)
+    ]
+    if not name:
+        errors = [field_errors.required(field)]
+    if errors:
+        causes = [error.cause() for error in errors]
+        group = "networking.k8s.io"
+        refusal = status.invalid("IPAddress", address, causes, group).message
+        where = f" {address}" if wished else ""
+        error = field_errors.invalid(
+            "spec.clusterIPs",
+            wished or [""],
+            f"failed to allocate IP{where}: {refusal}",
+        )
+        raise status.invalid("Service", name, [error.cause()])
