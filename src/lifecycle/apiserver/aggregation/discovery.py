@@ -14,6 +14,7 @@ Upstream: `kube-aggregator/pkg/apiserver/handler_discovery.go`
 
 from __future__ import annotations
 
+import logging
 from collections.abc import Awaitable, Callable, Iterable
 from dataclasses import dataclass
 from typing import Any
@@ -35,6 +36,8 @@ ACCEPT = ",".join(
     f"application/json;g=apidiscovery.k8s.io;v={version};as=APIGroupDiscoveryList"
     for version in ("v2", "v2beta1")
 )
+log = logging.getLogger(__name__)
+
 Fetch = Callable[[str, str], Awaitable[Response]]
 """GETs a path with an Accept header from an added server."""
 
@@ -60,25 +63,40 @@ async def discover(
     group, version = group_version(api_service)
     answer = await fetch("/apis", ACCEPT)
     listed = _document(answer)
-    if answer.status == 200 and listed.get("kind") == "APIGroupDiscoveryList":
-        for item in listed.get("items") or ():
-            if item["metadata"].get("name", "") == group:
-                for each in item.get("versions") or ():
-                    if each["version"] == version:
-                        return Discovered(each, True)
-        return Discovered({"version": version}, True)
-    if answer.status != 503:
-        path = f"/apis/{group}/{version}" if group else f"/api/{version}"
-        legacy = await fetch(path, "application/json")
-        if legacy.status == 200:
-            entry = {
-                "version": version,
-                "resources": resources_to_discovery(_document(legacy), group, version),
-            }
-            return Discovered(entry, True)
+    try:
+        if answer.status == 200 and listed.get("kind") == "APIGroupDiscoveryList":
+            return Discovered(_told_of(listed, group, version), True)
+        if answer.status != 503:
+            path = f"/apis/{group}/{version}" if group else f"/api/{version}"
+            legacy = await fetch(path, "application/json")
+            if legacy.status == 200:
+                told = _document(legacy)
+                resources = resources_to_discovery(told, group, version)
+                return Discovered({"version": version, "resources": resources}, True)
+    except (AttributeError, KeyError, TypeError) as error:
+        name = f"{version}.{group}"
+        log.error("discovery of %s is none: %s", name, error)
     return Discovered(
         before.entry if before is not None else {"version": version}, False
     )
+
+
+def _told_of(listed: Object, group: str, version: str) -> Object:
+    """What an aggregated document says of a version. Raises AttributeError, KeyError or
+    TypeError for what is no such document.
+    """
+    for item in listed.get("items") or ():
+        if item["metadata"].get("name", "") == group:
+            for each in item.get("versions") or ():
+                if each["version"] == version:
+                    if not all(map(_is_resource, each.get("resources") or ())):
+                        raise TypeError("a resource has no name or no list of verbs")
+                    return dict(each)
+    return {"version": version}
+
+
+def _is_resource(row: Object) -> bool:
+    return isinstance(row["resource"], str) and isinstance(row.get("verbs") or [], list)
 
 
 def _document(answer: Response) -> Object:

@@ -42,7 +42,7 @@ async def fetch_index(fetch: Fetch) -> Object:
 
 
 async def fetch_v2(fetch: Fetch) -> Object:
-    """An added server's v2 document; empty if it has none."""
+    """An added server's v2 document; empty if it has none, or something else."""
     answer = await fetch("/openapi/v2", "application/json")
     if answer.status != 200:
         return {}
@@ -50,7 +50,10 @@ async def fetch_v2(fetch: Fetch) -> Object:
         document = fast_json.loads(answer.body or b"{}")
     except fast_json.JSONDecodeError:
         return {}
-    return document if isinstance(document, dict) else {}
+    parts = isinstance(document, dict) and [
+        document.get(part) or {} for part in ("paths", "definitions")
+    ]
+    return document if parts and all(isinstance(part, dict) for part in parts) else {}
 
 
 def merged_index(local: Object, added: Iterable[tuple[str, Object]]) -> Object:

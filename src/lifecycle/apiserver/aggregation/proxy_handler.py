@@ -43,6 +43,12 @@ else:
 
 DISCOVERY_TIMEOUT = 5.0
 """Seconds for `/apis/<group>/<version>`: every client asks for it."""
+IN_ONE_PIECE = 1 << 20
+"""Bytes of an answer of known length up to which it is read before it is passed on."""
+MOST = 64 << 20
+"""Bytes of an answer that somebody in this process wants as a whole. Upstream's
+components read whatever comes.
+"""
 
 log = logging.getLogger(__name__)
 
@@ -123,17 +129,35 @@ class ProxyHandler:
                 for name, value in kept.items()
                 if name.lower() not in ("audit-id", "date")
             }
-            if info is not None and is_long_running(info) and answer.status == 200:
+            watched = info is not None and is_long_running(info)
+            if watched and answer.status == 200:
                 return _streamed(request, answer, kept)
-            async with answer:
-                data = await answer.read()
-        except BackendError as error:
+            length = answer.content_length
+            short = length is not None and length <= IN_ONE_PIECE
+            if not (request.accepts_object or discovery or short):
+                return _streamed(request, answer, kept)
+            data = await _whole(answer)
+        except (BackendError, aiohttp.ClientError) as error:
             return _proxy_error(f"error trying to reach service: {error}", 503)
-        except aiohttp.ClientError as error:
-            return _proxy_error(f"error trying to reach service: {error}", 503)
+        except TimeoutError:
+            why = "context deadline exceeded"
+            return _proxy_error(f"error trying to reach service: {why}", 503)
         if request.accepts_object and data[:1] == b"{":
             return Response(answer.status, kept, obj=fast_json.loads(data))
         return Response(answer.status, kept, body=data, verbatim=True)
+
+
+async def _whole(answer: aiohttp.ClientResponse) -> bytes:
+    """The body. Raises BackendError for one that has no end, or nearly so."""
+    pieces, size = [], 0
+    async with answer:
+        async for piece in answer.content.iter_any():
+            pieces.append(piece)
+            size += len(piece)
+            if size > MOST:
+                answer.close()
+                raise BackendError(f"the answer is longer than {MOST} bytes")
+    return b"".join(pieces)
 
 
 def _proxy_error(message: str, code: int) -> Response:
@@ -143,8 +167,8 @@ def _proxy_error(message: str, code: int) -> Response:
 def _streamed(
     request: Request, answer: aiohttp.ClientResponse, headers: dict[str, str]
 ) -> Response:
-    """A watch. Clients of this process get its frames, all others the bytes as they
-    come.
+    """A watch, or an answer that may be long. Clients of this process get the frames,
+    all others the bytes as they come, no faster than they read.
     """
     frames = _frames(answer) if request.accepts_object else _pieces(answer)
     return Response(
