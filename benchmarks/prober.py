@@ -1,10 +1,11 @@
-"""`python -m benchmarks.prober [WORD…]`: is somebody else still answered, while somebody attacks?
+"""`python -m benchmarks.prober [WORD…] [-- OPTION…]`: is somebody else still answered, while somebody attacks?
 
 One process asks `/livez` every 20 ms; another runs the attacks of `benchmarks.attacks` and
 `benchmarks.attacks_by_objects` and `benchmarks.attacks_by_number`, one after another. Of each the longest
 answer is told (sent until received), the most processor time that the server took during one answer (which is the portable figure:
 on a machine that is busy with other things an answer waits for those, too), the longest lateness of the asking process' own loop in
-the same time (what the machine costs), and the server's memory before and after. Words choose the attacks whose names have them.
+the same time (what the machine costs), and the server's memory before and after. Words choose the attacks whose names have them;
+options are for the server (`lifecycle up`): another store, an audit log.
 """
 
 from __future__ import annotations
@@ -108,10 +109,16 @@ def memory(pid: int) -> float:
     return pages * os.sysconf("SC_PAGESIZE") / (1 << 20)
 
 
-async def probe(names: Iterable[str], patience: float = PATIENCE) -> AsyncIterator[Outcome]:
+async def probe(
+    names: Iterable[str], patience: float = PATIENCE, options: Iterable[str] = ()
+) -> AsyncIterator[Outcome]:
     """Run attacks against a server of their own."""
     with tempfile.TemporaryDirectory() as folder:
-        async with served_process(Path(folder), "--nodes", "1", "--token", TOKEN) as (process, url, kubeconfig):
+        async with served_process(Path(folder), "--nodes", "1", "--token", TOKEN, *options) as (
+            process,
+            url,
+            kubeconfig,
+        ):
             cluster = yaml.safe_load(kubeconfig.read_text())["clusters"][0]["cluster"]
             ca, port = base64.b64decode(cluster["certificate-authority-data"]), int(url.rsplit(":", 1)[1])
             attacker = Attacker(port, ca, TOKEN, patience)
@@ -143,12 +150,12 @@ async def probe(names: Iterable[str], patience: float = PATIENCE) -> AsyncIterat
                 watcher.join()
 
 
-async def table(words: list[str]) -> list[Outcome]:
+async def table(words: list[str], options: list[str]) -> list[Outcome]:
     """Run, print, return."""
     names = [name for name in ATTACKS if not words or any(word in name for word in words)]
     print(f"{'attack':<52} {'longest':>8} {'computed':>8} {'machine':>8} {'MiB':>8} {'MiB':>8}  statuses")
     outcomes = []
-    async for outcome in probe(names):
+    async for outcome in probe(names, options=options):
         print(outcome, flush=True)
         outcomes.append(outcome)
     return outcomes
@@ -156,7 +163,10 @@ async def table(words: list[str]) -> list[Outcome]:
 
 def main() -> None:
     """Exit 1 if an answer took too long."""
-    outcomes = asyncio.run(table(sys.argv[1:]))
+    words = sys.argv[1:]
+    options = words[words.index("--") + 1 :] if "--" in words else []
+    chosen = [word for word in words[: len(words) - len(options)] if word != "--"]
+    outcomes = asyncio.run(table(chosen, options))
     slow = [outcome for outcome in outcomes if outcome.stall > LONGEST]
     print(f"{len(outcomes)} attacks; load {os.getloadavg()[0]:.1f}; {len(slow)} over {LONGEST:g} ms")
     sys.exit(bool(slow))
