@@ -14,11 +14,12 @@ from lifecycle.api.clock import Clock
 from lifecycle.api.resources import resource
 from lifecycle.api.status import invalid
 from lifecycle.api.wire import Object, Request, RequestInfo
-from lifecycle.api.worker import LARGE
+from lifecycle.api.worker import LARGE, size_of
 from lifecycle.apiserver.audit.backends import LogBackend
 from lifecycle.apiserver.audit.options import AuditOptions
 from lifecycle.apiserver.endpoints import negotiation
 from lifecycle.apiserver.endpoints.handlers import rest
+from lifecycle.apiserver.endpoints.handlers.rest import RestHandler
 from lifecycle.apiserver.filters import request_info
 from lifecycle.apiserver.filters.audit import AuditLog
 from lifecycle.apiserver.filters.refusal import refuse
@@ -156,3 +157,20 @@ def test_long_lines_of_the_worker_and_short_ones_of_the_loop_stay_whole_also_whe
     files = list(tmp_path.iterdir())
     assert len(files) > 1
     assert sorted(line for file in files for line in file.read_bytes().splitlines()) == sorted(written)
+
+
+@pytest.mark.parametrize(("variables", "thread"), [(1, "MainThread"), (1_000, "worker")])
+def test_an_object_that_a_component_of_this_process_sends_counts_as_much_as_its_json(
+    variables: int, thread: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A controller makes pods of a template that somebody else has written."""
+    called = where(monkeypatch, RestHandler, "_read")
+    obj = config_map(**{f"key-{number}": "x" * 20 for number in range(variables)})
+    assert answered("POST", MAPS, obj) == 201
+    assert called.count("worker") == (thread == "worker")
+
+
+def test_what_is_no_json_has_no_size() -> None:
+    assert size_of({"a": [1]}) == len('{"a":[1]}')
+    assert size_of(None) == len("null")
+    assert size_of({"a": object()}) == 0

@@ -28,8 +28,9 @@ from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
 from contextvars import copy_context
 from functools import cache, partial
-from typing import Generic, TypeVar, TypeVarTuple
+from typing import Any, Generic, TypeVar, TypeVarTuple
 
+from lifecycle.api import fast_json
 from lifecycle.api.clock import IN_A_TAB, VirtualTimeLoop
 
 LARGE = 16 << 10
@@ -69,6 +70,16 @@ async def beside(size: int, work: Callable[[*Args], T], *args: *Args) -> T:
     if isinstance(loop, VirtualTimeLoop):
         return work(*args)
     return await loop.run_in_executor(_worker(), copy_context().run, work, *args)
+
+
+def size_of(obj: Any) -> int:
+    """Bytes of the JSON of what never was JSON: a component of this process sends
+    objects. 0 for what cannot be.
+    """
+    try:
+        return len(fast_json.dumps(obj))
+    except TypeError:
+        return 0
 
 
 class Turn:

@@ -15,6 +15,7 @@ from lifecycle.api.bounded_cache import short_lru_cache
 from lifecycle.api.resources import Resource
 from lifecycle.api.schema.empties import Empty
 from lifecycle.api.wire import Object, Request, UserInfo
+from lifecycle.api.worker import size_of
 from lifecycle.apiserver.registry.rest.strategy import GENERIC, Strategy
 
 FIELD_VALIDATION = ("Ignore", "Warn", "Strict")
@@ -75,7 +76,7 @@ def scope_of(request: Request, resource: Resource, strategy: Strategy) -> Reques
         warnings=request.warnings,
         strategy=strategy.in_version(request.requested_version),
         requested_version=request.requested_version,
-        size=len(request.body)
+        size=(len(request.body) or size_of(request.obj))
         * (YAML if "yaml" in media_type else 1)
         * (CEL if resource.group in EXPRESSIONS else 1),
     )

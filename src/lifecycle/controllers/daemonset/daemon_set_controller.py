@@ -21,6 +21,7 @@ from lifecycle.api.names import NameSource
 from lifecycle.api.resources import resource
 from lifecycle.api.status import StatusError
 from lifecycle.api.wire import Object
+from lifecycle.api.worker import beside, size_of
 from lifecycle.client.events import EventRecorder
 from lifecycle.client.keyed_worker import RetryError, run_workers
 from lifecycle.client.rest import REQUEST_ERRORS, Client
@@ -359,7 +360,8 @@ class DaemonSetController:
             return newest, old
         template = ds["spec"]["template"]
         collisions = (ds.get("status") or {}).get("collisionCount")
-        name_hash = compute_hash(template, collisions)
+        size = size_of(template)
+        name_hash = await beside(size, compute_hash, template, collisions)
         labels = {
             **(template["metadata"].get("labels") or {}),
             REVISION_LABEL: name_hash,

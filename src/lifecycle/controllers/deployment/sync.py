@@ -30,6 +30,7 @@ from collections.abc import Sequence
 
 from lifecycle.api.status import StatusError
 from lifecycle.api.wire import Object
+from lifecycle.api.worker import beside, size_of
 from lifecycle.controllers.deployment import conditions as c
 from lifecycle.controllers.deployment.deployment_control import DeploymentControl
 from lifecycle.controllers.deployment.deployment_util import (
@@ -190,7 +191,7 @@ def new_replica_set(d: Object) -> Object:
 async def _create(
     control: DeploymentControl, d: Object, old: list[Object], new_revision: int
 ) -> Object:
-    new_rs = new_replica_set(d)
+    new_rs = await beside(size_of(d["spec"]["template"]), new_replica_set, d)
     name, namespace = new_rs["metadata"]["name"], new_rs["metadata"]["namespace"]
     size = new_rs_new_replicas(d, [*old, new_rs], new_rs)
     new_rs["spec"]["replicas"] = size
