@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import signal
+import sys
 import time
 from collections.abc import Callable
 from pathlib import Path
@@ -117,8 +119,11 @@ def by_distance(room: str, near: float) -> tuple[Trial, tuple[str, ...]]:
     return lambda candidate, workshop: nearest.trial(candidate, workshop, near), imports
 
 
-def score(room: str, count: int, seed: int, minutes: float, near: float = 0.0) -> Score:
-    """Try mutants of one room until `count` of them are done or the time is over."""
+def score(
+    room: str, count: int, seed: int, minutes: float, near: float = 0.0, so_far: Callable[[Score], None] = keep
+) -> Score:
+    """Try mutants of one room until `count` of them are done or the time is over. `so_far` is told what there is after each
+    of them: a long run that somebody ends, or the machine, has not been for nothing."""
     lines, tests = modules_and_tests(room)
     chosen = sample(lines, count, seed)
     outcomes: list[Outcome] = []
@@ -143,7 +148,8 @@ def score(room: str, count: int, seed: int, minutes: float, near: float = 0.0) -
                     progress.console.print(survivor, markup=False, soft_wrap=True)  # brackets are code here
                 outcomes.append(outcome)
                 progress.advance(task)
-    return Score(room, seed, with_reasons(outcomes), near)
+                so_far(Score(room, seed, with_reasons(outcomes), near, len(chosen)))
+    return Score(room, seed, with_reasons(outcomes), near, len(chosen))
 
 
 @click.command(help=__doc__)
@@ -174,13 +180,19 @@ def main(asked: tuple[str, ...], count: int, seed: int, minutes: float, near: fl
             coverage = measured(room, lines, tests)
             click.echo(unrun(lines, coverage, readers).text(CHECKOUT))
         return
-    scores = []
-    for room in asked or known:
-        result = score(room, count, seed, minutes, near)
+    scores: dict[str, Score] = {}
+
+    def note(result: Score) -> None:
+        scores[result.room] = result
         keep(result)
-        scores.append(result)
-    for result in scores:
-        click.echo(result.line())
+
+    signal.signal(signal.SIGTERM, lambda *_: sys.exit(128 + signal.SIGTERM))  # what is begun here is also put away
+    try:
+        for room in asked or known:
+            note(score(room, count, seed, minutes, near, note))
+    finally:
+        for result in scores.values():
+            click.echo(result.line())
 
 
 if __name__ == "__main__":

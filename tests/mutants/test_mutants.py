@@ -20,6 +20,7 @@ from mutants.sample import sample
 from mutants.trial import Outcome, changed_lines, lines_of_statement, trial
 from mutants.workshop import Workshop
 
+from mutants import __main__ as mutants_main
 from mutants import report
 
 MODULE = '''"""A module."""
@@ -389,6 +390,48 @@ def test_an_equivalent_mutant_needs_a_reason_and_is_not_counted(monkeypatch, tmp
     report.keep(score, tmp_path / "results.json")
     kept = json.loads((tmp_path / "results.json").read_text())["toy"]
     assert (kept["equivalent"], kept["seed"], kept["date"]) == (1, 1, date.today().isoformat())
+
+
+@pytest.mark.parametrize("ending", [KeyboardInterrupt, SystemExit])
+def test_a_run_that_is_ended_has_kept_what_it_had_and_says_of_how_much(monkeypatch, checkout, tmp_path, ending):
+    (room := checkout / "src/lifecycle/toyroom").mkdir()
+    (room / "toy.py").write_text(MODULE)
+    (checkout / "tests/toyroom").mkdir()
+    (checkout / "tests/toyroom/test_toy.py").write_text(TESTS)
+    results = tmp_path / "results.json"
+    tried: list[str] = []
+
+    def trial_until_ended(candidate, workshop, coverage):
+        if len(tried) == 2:
+            tried.append("a third, in vain")
+            assert json.loads(results.read_text())["toyroom"]["tried"] == 2, "kept before anybody could know"
+            raise ending
+        tried.append(candidate.operator)
+        return Outcome("src/lifecycle/toyroom/toy.py", 3, "NumberReplacer", "a = 3", "a = 4", noticed=len(tried) > 1)
+
+    for name, value in {
+        "CHECKOUT": checkout,
+        "PACKAGE": checkout / "src/lifecycle",
+        "keep": lambda score: report.keep(score, results),
+        "measured": lambda *_: CoverageMap({}, {}),
+        "trial": trial_until_ended,
+    }.items():
+        monkeypatch.setattr(mutants_main, name, value)
+    told = CliRunner().invoke(main, ["toyroom", "--count", "7"])
+    kept = json.loads(results.read_text())["toyroom"]
+    assert (kept["tried"], kept["ended early, of"], kept["noticed"], len(kept["survivors"])) == (2, 7, 1, 1)
+    assert any(line.endswith("ended early, after 2 of 7") for line in told.output.splitlines()), told.output
+    assert len(tried) == 3
+
+
+def test_a_run_that_went_to_its_end_says_nothing_of_an_early_one(tmp_path):
+    noticed = Outcome("src/lifecycle/toy.py", 3, "NumberReplacer", "limit = 3", "limit = 2", noticed=True)
+    for chosen, early in ((1, False), (2, True)):
+        score = report.Score("toy", 1, (noticed,), near=8.0, chosen=chosen)
+        report.keep(score, tmp_path / "results.json")
+        assert ("ended early, of" in json.loads((tmp_path / "results.json").read_text())["toy"]) is early
+        assert ("ended early" in score.line()) is early
+        assert "≥ 100.0%" in score.line()
 
 
 def test_the_list_of_equivalent_mutants_names_code_that_is_there():
