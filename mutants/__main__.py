@@ -38,8 +38,9 @@ EVIDENCE = (
 """Who is asked about quoted code: the agreement tables, the checks of claims, and what pages name beside them: the checks that
 a real containerd passes as well, and the random requests that a real API server once answered otherwise than ours."""
 LOADED = "mutants.questions.loaded"
-COMPARISON = "tests/compare"
-"""Who is asked as well, if it is the comparison itself that is quoted."""
+JUDGES = {"compare": "tests/compare", "inspector": "tests/inspector"}
+"""Who is asked as well, if what is quoted is no part of Kubernetes but how the two are held against each other: the comparison,
+and what opens a cluster or a recording. No table is about these; what else is quoted their tests are not asked about."""
 ABOUT_THE_JUDGES = frozenset(
     {
         "test_every_row_can_go_red.py",
@@ -64,8 +65,8 @@ def rooms() -> list[str]:
 
 
 def evidence() -> list[str]:
-    """The test files that ask a table or a check, or are about the comparison."""
-    files = (file for name in (*EVIDENCE, COMPARISON) for file in test_files(CHECKOUT / name))
+    """The test files that ask a table or a check, or are about those who do."""
+    files = (file for name in (*EVIDENCE, *JUDGES.values()) for file in test_files(CHECKOUT / name))
     return [str(file.relative_to(CHECKOUT)) for file in files if file.name not in ABOUT_THE_JUDGES]
 
 
@@ -101,13 +102,19 @@ Trial = Callable[[Candidate, Workshop], Outcome]
 def by_coverage(room: str, lines: Lines, tests: list[str]) -> tuple[Trial, tuple[str, ...]]:
     """Whoever runs the line is asked; and what others' modules that takes."""
     coverage = measured(room, lines, tests)
-    tables = coverage.without(COMPARISON) if room == QUOTED else coverage
 
     def ask(candidate: Candidate, workshop: Workshop) -> Outcome:
-        of_comparison = candidate.module.is_relative_to(PACKAGE / "compare")
-        return trial(candidate, workshop, coverage if of_comparison else tables)
+        return trial(candidate, workshop, of_quoted(coverage, candidate.module) if room == QUOTED else coverage)
 
     return ask, coverage.imports
+
+
+def of_quoted(coverage: CoverageMap, module: Path) -> CoverageMap:
+    """Who may be asked about a quoted module: the tests of a judge only about that judge."""
+    for judge, tests in JUDGES.items():
+        if not module.is_relative_to(PACKAGE / judge):
+            coverage = coverage.without(tests)
+    return coverage
 
 
 def by_distance(room: str, near: float) -> tuple[Trial, tuple[str, ...]]:

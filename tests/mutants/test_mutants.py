@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 from click.testing import CliRunner
 from cosmic_ray.mutating import mutate_code
-from mutants.__main__ import CHECKOUT, PACKAGE, main, modules_and_tests, rooms
+from mutants.__main__ import CHECKOUT, PACKAGE, main, modules_and_tests, of_quoted, rooms
 from mutants.candidates import candidates, operators
 from mutants.coverage_map import CoverageMap, measure
 from mutants.grafting import graft_of
@@ -171,6 +171,19 @@ def test_a_folder_of_tests_can_be_left_out():
         "tests/a"
     )
     assert (tables.of_line(Path("m"), 1), tables.seconds) == (["tests/b/t.py::y"], {})
+
+
+def test_the_tests_of_a_judge_are_asked_about_that_judge_only():
+    tests = {"t": {1: [f"tests/{room}/t.py::x" for room in ("agreements", "compare", "inspector")]}}
+    asked = {
+        room: of_quoted(CoverageMap(tests, {}), PACKAGE / room / "part.py").of_line(Path("t"), 1)
+        for room in ("dns", "compare", "inspector")
+    }
+    assert {room: [name.split("/")[1] for name in names] for room, names in asked.items()} == {
+        "dns": ["agreements"],
+        "compare": ["agreements", "compare"],
+        "inspector": ["agreements", "inspector"],
+    }
 
 
 def test_tests_that_fail_unbroken_are_refused(checkout):
