@@ -3,6 +3,9 @@
 from __future__ import annotations
 
 import json
+import os
+import signal
+import threading
 import time
 from datetime import date
 from pathlib import Path
@@ -435,6 +438,38 @@ def test_a_run_that_is_ended_has_kept_what_it_had_and_says_of_how_much(monkeypat
     assert (kept["tried"], kept["ended early, of"], kept["noticed"], len(kept["survivors"])) == (2, 7, 1, 1)
     assert any(line.endswith("ended early, after 2 of 7") for line in told.output.splitlines()), told.output
     assert len(tried) == 3
+
+
+def test_who_is_ended_while_tests_run_ends_them_and_leaves_nothing(checkout):
+    """Not a quarter of an hour later, when they have finished."""
+    pids = checkout / "pids"
+    test = checkout / "tests/test_toy.py"
+    test.write_text(
+        f"import os, time\ndef test_long():\n    open({str(pids)!r}, 'w').write(str(os.getpid()))\n    time.sleep(3600)\n"
+    )
+
+    def ended(signum: int, frame: object) -> None:
+        raise SystemExit(1)
+
+    def watch() -> None:
+        while not pids.exists() or not pids.read_text():
+            threading.Event().wait(0.05)
+        os.kill(os.getpid(), signal.SIGUSR1)
+
+    before = signal.signal(signal.SIGUSR1, ended)
+    thread = threading.Thread(target=watch)
+    thread.start()
+    workshop = Workshop(checkout)
+    try:
+        with pytest.raises(SystemExit), workshop:
+            workshop.tests_pass([str(test)], seconds=3600)
+    finally:
+        signal.signal(signal.SIGUSR1, before)
+        thread.join()
+    assert workshop.nursery.process.returncode is not None
+    assert not workshop.folder.exists()
+    with pytest.raises(ProcessLookupError):
+        os.kill(int(pids.read_text()), 0)
 
 
 def test_a_run_that_went_to_its_end_says_nothing_of_an_early_one(tmp_path):
