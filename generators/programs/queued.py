@@ -9,7 +9,7 @@ import socket
 import threading
 import time
 from base64 import b64encode
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from contextlib import contextmanager, suppress
 from http.client import HTTPException
 from http.server import BaseHTTPRequestHandler
@@ -384,7 +384,7 @@ def _prepare(server: Server, url: str) -> None:
 
 
 def _make(
-    admin: Connection, levels: tuple[Object, ...], users: dict[str, tuple[str, ...]]
+    admin: Connection, levels: tuple[Object, ...], users: Mapping[str, tuple[str, ...]]
 ) -> None:
     for each in levels:
         admin("POST", f"{FLOW}/prioritylevelconfigurations", each)

@@ -8,8 +8,8 @@ import pytest
 
 from lifecycle.kubelet.kuberuntime.container_config import container_annotations, container_labels, hash_container
 
-CONTAINER = {"name": "c", "image": "nginx:1.27"}
-POD = {"metadata": {"name": "p", "namespace": "ns", "uid": "u"}, "spec": {"containers": [CONTAINER]}}
+CONTAINER: Any = {"name": "c", "image": "nginx:1.27"}
+POD: Any = {"metadata": {"name": "p", "namespace": "ns", "uid": "u"}, "spec": {"containers": [CONTAINER]}}
 HOOK = {"exec": {"command": ["sleep", "1"]}}
 PORTS = [{"containerPort": 80, "protocol": "TCP"}]
 
