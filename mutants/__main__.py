@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import signal
+import sys
 import time
 from collections.abc import Callable
 from pathlib import Path
@@ -36,8 +38,9 @@ EVIDENCE = (
 """Who is asked about quoted code: the agreement tables, the checks of claims, and what pages name beside them: the checks that
 a real containerd passes as well, and the random requests that a real API server once answered otherwise than ours."""
 LOADED = "mutants.questions.loaded"
-COMPARISON = "tests/compare"
-"""Who is asked as well, if it is the comparison itself that is quoted."""
+JUDGES = {"compare": "tests/compare", "inspector": "tests/inspector"}
+"""Who is asked as well, if what is quoted is no part of Kubernetes but how the two are held against each other: the comparison,
+and what opens a cluster or a recording. No table is about these; what else is quoted their tests are not asked about."""
 ABOUT_THE_JUDGES = frozenset(
     {
         "test_every_row_can_go_red.py",
@@ -62,8 +65,8 @@ def rooms() -> list[str]:
 
 
 def evidence() -> list[str]:
-    """The test files that ask a table or a check, or are about the comparison."""
-    files = (file for name in (*EVIDENCE, COMPARISON) for file in test_files(CHECKOUT / name))
+    """The test files that ask a table or a check, or are about those who do."""
+    files = (file for name in (*EVIDENCE, *JUDGES.values()) for file in test_files(CHECKOUT / name))
     return [str(file.relative_to(CHECKOUT)) for file in files if file.name not in ABOUT_THE_JUDGES]
 
 
@@ -99,13 +102,19 @@ Trial = Callable[[Candidate, Workshop], Outcome]
 def by_coverage(room: str, lines: Lines, tests: list[str]) -> tuple[Trial, tuple[str, ...]]:
     """Whoever runs the line is asked; and what others' modules that takes."""
     coverage = measured(room, lines, tests)
-    tables = coverage.without(COMPARISON) if room == QUOTED else coverage
 
     def ask(candidate: Candidate, workshop: Workshop) -> Outcome:
-        of_comparison = candidate.module.is_relative_to(PACKAGE / "compare")
-        return trial(candidate, workshop, coverage if of_comparison else tables)
+        return trial(candidate, workshop, of_quoted(coverage, candidate.module) if room == QUOTED else coverage)
 
     return ask, coverage.imports
+
+
+def of_quoted(coverage: CoverageMap, module: Path) -> CoverageMap:
+    """Who may be asked about a quoted module: the tests of a judge only about that judge."""
+    for judge, tests in JUDGES.items():
+        if not module.is_relative_to(PACKAGE / judge):
+            coverage = coverage.without(tests)
+    return coverage
 
 
 def by_distance(room: str, near: float) -> tuple[Trial, tuple[str, ...]]:
@@ -117,8 +126,11 @@ def by_distance(room: str, near: float) -> tuple[Trial, tuple[str, ...]]:
     return lambda candidate, workshop: nearest.trial(candidate, workshop, near), imports
 
 
-def score(room: str, count: int, seed: int, minutes: float, near: float = 0.0) -> Score:
-    """Try mutants of one room until `count` of them are done or the time is over."""
+def score(
+    room: str, count: int, seed: int, minutes: float, near: float = 0.0, so_far: Callable[[Score], None] = keep
+) -> Score:
+    """Try mutants of one room until `count` of them are done or the time is over. `so_far` is told what there is after each
+    of them: a long run that somebody ends, or the machine, has not been for nothing."""
     lines, tests = modules_and_tests(room)
     chosen = sample(lines, count, seed)
     outcomes: list[Outcome] = []
@@ -143,7 +155,8 @@ def score(room: str, count: int, seed: int, minutes: float, near: float = 0.0) -
                     progress.console.print(survivor, markup=False, soft_wrap=True)  # brackets are code here
                 outcomes.append(outcome)
                 progress.advance(task)
-    return Score(room, seed, with_reasons(outcomes), near)
+                so_far(Score(room, seed, with_reasons(outcomes), near, len(chosen)))
+    return Score(room, seed, with_reasons(outcomes), near, len(chosen))
 
 
 @click.command(help=__doc__)
@@ -174,13 +187,19 @@ def main(asked: tuple[str, ...], count: int, seed: int, minutes: float, near: fl
             coverage = measured(room, lines, tests)
             click.echo(unrun(lines, coverage, readers).text(CHECKOUT))
         return
-    scores = []
-    for room in asked or known:
-        result = score(room, count, seed, minutes, near)
+    scores: dict[str, Score] = {}
+
+    def note(result: Score) -> None:
+        scores[result.room] = result
         keep(result)
-        scores.append(result)
-    for result in scores:
-        click.echo(result.line())
+
+    signal.signal(signal.SIGTERM, lambda *_: sys.exit(128 + signal.SIGTERM))  # what is begun here is also put away
+    try:
+        for room in asked or known:
+            note(score(room, count, seed, minutes, near, note))
+    finally:
+        for result in scores.values():
+            click.echo(result.line())
 
 
 if __name__ == "__main__":

@@ -88,11 +88,13 @@ class Nursery:
     def __enter__(self) -> Nursery:
         return self
 
-    def __exit__(self, *_: object) -> None:
-        self.close()
+    def __exit__(self, kind: object, *_: object) -> None:
+        self.close(at_once=kind is not None)
 
-    def close(self) -> None:
-        """End of questions, end of the process."""
+    def close(self, *, at_once: bool = False) -> None:
+        """End of questions, end of the process. `at_once`: nobody waits for the answer to the last one."""
+        if at_once:
+            self.process.terminate()
         self.process.communicate()
 
 
@@ -125,6 +127,7 @@ class _Clock:
 def _answer(arguments: list[str], output: str, seconds: float, limits: Any, **more: Any) -> int:
     pid = os.fork()
     if pid == 0:
+        signal.signal(signal.SIGTERM, signal.SIG_DFL)
         os.setsid()
         resource.setrlimit(resource.RLIMIT_CPU, (limit := math.ceil(seconds), limit))
         with open(output, "w") as file:
@@ -157,18 +160,20 @@ def _ask(arguments: list[str], limits: Any, graft: Any, measured: Any) -> int:
 def _wait(pid: int, patience: float) -> int:
     """Until it ends, or does nothing any more; how busy the machine is with something else makes no difference."""
     code, worked, since = TOO_LONG, "", time.monotonic()
-    while time.monotonic() - since < patience:
-        done, status = os.waitpid(pid, os.WNOHANG)
-        if done:
-            code = os.waitstatus_to_exitcode(status)
-            break
-        if (now := _work(pid)) != worked:
-            worked, since = now, time.monotonic()
-        time.sleep(0.05)
-    with contextlib.suppress(ProcessLookupError, PermissionError):
-        os.killpg(pid, signal.SIGKILL)  # also what the tests have started and left
-    if code == TOO_LONG:
-        os.waitpid(pid, 0)
+    try:
+        while time.monotonic() - since < patience:
+            done, status = os.waitpid(pid, os.WNOHANG)
+            if done:
+                code = os.waitstatus_to_exitcode(status)
+                break
+            if (now := _work(pid)) != worked:
+                worked, since = now, time.monotonic()
+            time.sleep(0.05)
+    finally:
+        with contextlib.suppress(ProcessLookupError, PermissionError):
+            os.killpg(pid, signal.SIGKILL)  # also what the tests have started and left
+        if code == TOO_LONG:
+            os.waitpid(pid, 0)
     return code
 
 
@@ -187,6 +192,7 @@ def _computed() -> float:
 def _main() -> None:
     answers = os.fdopen(os.dup(1), "w", buffering=1)  # whatever is printed while loading is no answer
     os.dup2(2, 1)
+    signal.signal(signal.SIGTERM, lambda *_: sys.exit(128 + signal.SIGTERM))  # and whom it waits for goes first
     _load(json.loads(sys.stdin.readline()))
     gc.freeze()
     while line := sys.stdin.readline():

@@ -54,10 +54,10 @@ class Workshop:
         """The other one, which has loaded the checkout."""
         return Nursery(self.loaded, self.checkout, _environment(self.checkout / "src"))
 
-    def __exit__(self, *_: object) -> None:
+    def __exit__(self, kind: object, *_: object) -> None:
         for name in ("nursery", "warm"):
             if name in self.__dict__:
-                self.__dict__[name].close()
+                self.__dict__[name].close(at_once=kind is not None)
         shutil.rmtree(self.folder, ignore_errors=True)
 
     @contextlib.contextmanager

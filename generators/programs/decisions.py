@@ -105,6 +105,11 @@ MIRRORED: tuple[tuple[str, Object, list[Object]], ...] = (
         {"annotations": {"control-plane.alpha.kubernetes.io/leader": "{}"}},
         [{"addresses": [{"ip": "10.0.0.1"}], "ports": PORTS}],
     ),
+    (
+        "a second slice, which says something else",
+        {},
+        [{"addresses": [{"ip": "10.0.0.1"}], "ports": PORTS}],
+    ),
 )
 
 CHANGED: dict[str, list[Object]] = {
@@ -117,6 +122,7 @@ CHANGED: dict[str, list[Object]] = {
     "one family less, later": [{"addresses": [{"ip": "10.0.0.1"}], "ports": PORTS}],
 }
 """What becomes of some of them."""
+SECOND = "a second slice, which says something else"
 
 
 def answers(server: Server) -> Iterator[Answer]:
@@ -246,6 +252,11 @@ def _mirrored(admin: Connection) -> Iterator[Answer]:
             where = f"{path}/endpoints/s{number}"
             admin("PATCH", where, patch, content_type=MERGE)
             time.sleep(3)
+        elif name == SECOND:
+            existing = admin("GET", selected).body["items"]
+            another = _another(existing[0], f"s{number}-0")
+            existing = [admin("POST", slices, another).body, *existing]
+            time.sleep(3)
         yield Answer(
             f"mirrored/{name}",
             WHO,
@@ -259,3 +270,15 @@ def _mirrored(admin: Connection) -> Iterator[Answer]:
                 ],
             },
         )
+
+
+def _another(endpoint_slice: Object, name: str) -> Object:
+    """As if the controller had made it, too, for an address that is gone."""
+    meta = endpoint_slice["metadata"]
+    kept = {key: meta[key] for key in ("generateName", "labels", "ownerReferences")}
+    endpoints = [{"addresses": ["10.0.0.9"], "conditions": {"ready": True}}]
+    return {
+        **endpoint_slice,
+        "metadata": {**kept, "name": name},
+        "endpoints": endpoints,
+    }

@@ -9,7 +9,7 @@ import socket
 import threading
 import time
 from base64 import b64encode
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from contextlib import contextmanager, suppress
 from http.client import HTTPException
 from http.server import BaseHTTPRequestHandler
@@ -86,6 +86,14 @@ def level(name: str, shares: int, response: Object) -> Object:
     }
 
 
+def other(made: Object, **changed: Any) -> Object:
+    """The same level, but so: None for what the server shall choose."""
+    spec = made["spec"]
+    limited = {**spec["limited"], **changed}
+    kept = {key: value for key, value in limited.items() if value is not None}
+    return {**made, "spec": {**spec, "limited": kept}}
+
+
 def queuing(queues: int, hand: int, length: int) -> Object:
     """Requests wait."""
     sizes = {"queues": queues, "handSize": hand, "queueLengthLimit": length}
@@ -129,6 +137,12 @@ LEVELS = (
     level("hand", 1, queuing(64, 1, 3)),
     level("pair", 25, queuing(64, 1, 10)),
 )
+LENDING = {"borrows": ("pam",), "lends": ("quinn",)}
+LENDING_LEVELS = (
+    other(level("borrows", 1, queuing(1, 1, 10)), borrowingLimitPercent=None),
+    other(level("lends", 25, queuing(64, 6, 10)), lendablePercent=100),
+)
+"""Those who would change what the other scenes find: they come after them."""
 BY = {
     "fair": "ByUser",
     "wide": "ByUser",
@@ -237,6 +251,31 @@ SCENES: tuple[tuple[str, list[Object]], ...] = (
 )
 
 
+DEALT = 10.0
+"""Seconds after which a server deals out its seats anew."""
+# Nobody waits for longer than a quarter of a minute. One only waits for seats that are
+# lent: two would come in together, in either order.
+LENDING_SCENES: tuple[tuple[str, list[Object]], ...] = (
+    (
+        "seats are lent",
+        [
+            *ask("pam", "p11", "p12", "p13"),
+            *ask("liz", "l31", pause=DEALT + 1.0),
+            *ask("pam", "p14"),
+            *release(5),
+        ],
+    ),
+    (
+        "nothing is lent to who may not borrow",
+        [
+            *ask("liz", "l41", "l42"),
+            *ask("pam", "p21", pause=DEALT + 1.0),
+            *release(3),
+        ],
+    ),
+)
+
+
 class Visitor(threading.Thread):
     """One request; `answer`: its code, and when to come again."""
 
@@ -274,24 +313,32 @@ def answers(plane: ControlPlane) -> Iterator[Answer]:
     gate = Gate()
     with webhook(plane, gate) as url:
         _prepare(server, url)
-        time.sleep(12.0)  # the server deals out seats every ten seconds
-        objects = [
-            {**item, "kind": kind, "apiVersion": "flowcontrol.apiserver.k8s.io/v1"}
-            for kind in ("FlowSchema", "PriorityLevelConfiguration")
-            for item in server.admin("GET", f"{FLOW}/{kind.lower()}s").body["items"]
-        ]
-        for what, steps in SCENES:
-            yield Answer(
-                f"queued/{what}",
-                WHO,
-                "requests of several users to a level with few seats: who is inside"
-                " after each step, and what was answered",
-                {
-                    "objects": [_plain(each) for each in objects],
-                    "seats": SEATS,
-                    "steps": list(_play(server, gate, steps)),
-                },
-            )
+        yield from _asked(server, gate, SCENES)
+        _make(server.admin, LENDING_LEVELS, LENDING)
+        yield from _asked(server, gate, LENDING_SCENES)
+
+
+def _asked(
+    server: Server, gate: Gate, scenes: tuple[tuple[str, list[Object]], ...]
+) -> Iterator[Answer]:
+    time.sleep(DEALT + 2.0)
+    objects = [
+        {**item, "kind": kind, "apiVersion": "flowcontrol.apiserver.k8s.io/v1"}
+        for kind in ("FlowSchema", "PriorityLevelConfiguration")
+        for item in server.admin("GET", f"{FLOW}/{kind.lower()}s").body["items"]
+    ]
+    for what, steps in scenes:
+        yield Answer(
+            f"queued/{what}",
+            WHO,
+            "requests of several users to a level with few seats: who is inside"
+            " after each step, and what was answered",
+            {
+                "objects": [_plain(each) for each in objects],
+                "seats": SEATS,
+                "steps": list(_play(server, gate, steps)),
+            },
+        )
 
 
 def _plain(made: Object) -> Object:
@@ -314,10 +361,7 @@ def _prepare(server: Server, url: str) -> None:
         "subjects": [{**subject, "name": "queued"}],
     }
     admin("POST", f"{rbac}/clusterrolebindings", binding)
-    for each in LEVELS:
-        admin("POST", f"{FLOW}/prioritylevelconfigurations", each)
-    for name, users in USERS.items():
-        admin("POST", f"{FLOW}/flowschemas", schema(name, BY.get(name, ""), *users))
+    _make(admin, LEVELS, USERS)
     hook = {
         "name": "gate.example.com",
         "clientConfig": {"url": url, "caBundle": b64encode(authority.ca_pem).decode()},
@@ -339,6 +383,15 @@ def _prepare(server: Server, url: str) -> None:
     admin("POST", hooks, {"metadata": {"name": "gate"}, "webhooks": [hook]})
 
 
+def _make(
+    admin: Connection, levels: tuple[Object, ...], users: Mapping[str, tuple[str, ...]]
+) -> None:
+    for each in levels:
+        admin("POST", f"{FLOW}/prioritylevelconfigurations", each)
+    for name, some in users.items():
+        admin("POST", f"{FLOW}/flowschemas", schema(name, BY.get(name, ""), *some))
+
+
 def _play(server: Server, gate: Gate, steps: list[Object]) -> Iterator[Object]:
     visitors: dict[str, Visitor] = {}
     told: set[str] = set()
@@ -347,6 +400,7 @@ def _play(server: Server, gate: Gate, steps: list[Object]) -> Iterator[Object]:
     connections = {user: server.connection(user, "queued") for user in users}
     begun = time.monotonic()
     for step in steps:
+        time.sleep(step.get("pause", 0.0))
         at = round(time.monotonic() - begun, 3)
         if "ask" in step:
             visitor = visitors[step["ask"]] = Visitor(connections[step["user"]], step)

@@ -185,7 +185,8 @@ def test_too_much_of_one_kind_is_answered_with_429_and_does_not_stop_the_rest() 
             await asyncio.sleep(1000)
             return Response(obj={})
 
-        handler = with_priority_and_fairness(slow, flow_control, wait_limit=15)
+        # less than the ten seconds after which others' seats would be lent
+        handler = with_priority_and_fairness(slow, flow_control, wait_limit=5)
         info = RequestInfo(True, "/api/v1/nodes", "list", version="v1", resource="nodes")
         jane = UserInfo("jane", ("system:authenticated",))
         default = flow_control.classify(jane, info)

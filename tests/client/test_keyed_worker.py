@@ -3,10 +3,14 @@
 from __future__ import annotations
 
 import asyncio
+import logging
 from unittest.mock import patch
 
+import pytest
+
 from lifecycle.api.clock import run_virtual
-from lifecycle.client.keyed_worker import TURN, run_workers
+from lifecycle.api.status import internal_error
+from lifecycle.client.keyed_worker import TURN, RetryError, run_workers
 from lifecycle.client.workqueue import RateLimitingQueue
 
 KEYS = 100
@@ -41,3 +45,48 @@ def test_a_worker_steps_back_after_its_turn() -> None:
 
 def test_on_virtual_time_which_stands_still_it_goes_on() -> None:
     assert run_virtual(longest_turn(takes=0)) == KEYS
+
+
+async def worked(*failures: Exception, max_retries: int | None = None) -> int:
+    """How often a key is worked on that fails so, one after the other."""
+    queue: RateLimitingQueue[str] = RateLimitingQueue()
+    queue.add("ns/web")
+    left, times = list(failures), 0
+
+    async def sync(key: str) -> None:
+        nonlocal times
+        times += 1
+        if left:
+            raise left.pop(0)
+
+    working = asyncio.ensure_future(run_workers(queue, sync, workers=1, name="sets", max_retries=max_retries))
+    await asyncio.sleep(60)
+    assert not queue.num_requeues("ns/web"), "forgotten, whether it worked or was given up"
+    working.cancel()
+    await asyncio.gather(working, return_exceptions=True)
+    return times
+
+
+@pytest.mark.parametrize(
+    ("failure", "told"),
+    [
+        (ValueError("no such colour"), ("ERROR", "sets: sync of ns/web failed", True)),
+        (OSError("the way is broken"), ("DEBUG", "sets: sync of ns/web: the way is broken", False)),
+        (internal_error("no"), ("DEBUG", f"sets: sync of ns/web: {internal_error('no')}", False)),
+        (RetryError("later"), None),
+    ],
+)
+def test_what_nobody_expects_is_told_with_its_trace_and_what_requests_may_raise_only_to_who_asks(
+    failure: Exception, told: tuple[str, str, bool] | None, caplog: pytest.LogCaptureFixture
+) -> None:
+    with caplog.at_level(logging.DEBUG, "lifecycle.client.keyed_worker"):
+        assert run_virtual(worked(failure)) == 2
+    seen = [(each.levelname, each.getMessage(), each.exc_info is not None) for each in caplog.records]
+    assert seen == [told] * (told is not None)
+
+
+def test_a_key_that_fails_too_often_is_dropped_and_that_is_told(caplog: pytest.LogCaptureFixture) -> None:
+    assert run_virtual(worked(*[RetryError("later")] * 3, max_retries=3)) == 4
+    assert caplog.messages == []
+    assert run_virtual(worked(*[RetryError("later")] * 4, max_retries=3)) == 4
+    assert caplog.messages == ["sets: dropping ns/web out of the queue: later"]

@@ -173,12 +173,9 @@ def test_without_a_folder_one_is_told_how_to_name_it(folder: Path, monkeypatch: 
     assert open_recording("some").path == folder
 
 
-def test_kind_is_short_for_its_context(monkeypatch: pytest.MonkeyPatch) -> None:
-    opened = []
-    monkeypatch.setattr(opening, "LiveCluster", opened.append)
+def test_who_asks_for_a_live_cluster_gets_it_and_kind_is_short_for_its_context(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(opening, "LiveCluster", "the cluster {}".format)
     monkeypatch.setenv("LIFECYCLE_CLUSTER", "mine")
-    open_cluster()
-    open_cluster("kind")
-    open_cluster("other")
-    assert opened == ["mine", "kind-lifecycle", "other"]
+    opened = [str(open_cluster(name)) for name in (None, "kind", "other")]
+    assert opened == ["the cluster mine", "the cluster kind-lifecycle", "the cluster other"]
     assert LiveCluster.live is True

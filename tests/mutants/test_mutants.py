@@ -3,6 +3,9 @@
 from __future__ import annotations
 
 import json
+import os
+import signal
+import threading
 import time
 from datetime import date
 from pathlib import Path
@@ -10,7 +13,7 @@ from pathlib import Path
 import pytest
 from click.testing import CliRunner
 from cosmic_ray.mutating import mutate_code
-from mutants.__main__ import CHECKOUT, PACKAGE, main, modules_and_tests, rooms
+from mutants.__main__ import CHECKOUT, PACKAGE, main, modules_and_tests, of_quoted, rooms
 from mutants.candidates import candidates, operators
 from mutants.coverage_map import CoverageMap, measure
 from mutants.grafting import graft_of
@@ -20,6 +23,7 @@ from mutants.sample import sample
 from mutants.trial import Outcome, changed_lines, lines_of_statement, trial
 from mutants.workshop import Workshop
 
+from mutants import __main__ as mutants_main
 from mutants import report
 
 MODULE = '''"""A module."""
@@ -170,6 +174,19 @@ def test_a_folder_of_tests_can_be_left_out():
         "tests/a"
     )
     assert (tables.of_line(Path("m"), 1), tables.seconds) == (["tests/b/t.py::y"], {})
+
+
+def test_the_tests_of_a_judge_are_asked_about_that_judge_only():
+    tests = {"t": {1: [f"tests/{room}/t.py::x" for room in ("agreements", "compare", "inspector")]}}
+    asked = {
+        room: of_quoted(CoverageMap(tests, {}), PACKAGE / room / "part.py").of_line(Path("t"), 1)
+        for room in ("dns", "compare", "inspector")
+    }
+    assert {room: [name.split("/")[1] for name in names] for room, names in asked.items()} == {
+        "dns": ["agreements"],
+        "compare": ["agreements", "compare"],
+        "inspector": ["agreements", "inspector"],
+    }
 
 
 def test_tests_that_fail_unbroken_are_refused(checkout):
@@ -389,6 +406,80 @@ def test_an_equivalent_mutant_needs_a_reason_and_is_not_counted(monkeypatch, tmp
     report.keep(score, tmp_path / "results.json")
     kept = json.loads((tmp_path / "results.json").read_text())["toy"]
     assert (kept["equivalent"], kept["seed"], kept["date"]) == (1, 1, date.today().isoformat())
+
+
+@pytest.mark.parametrize("ending", [KeyboardInterrupt, SystemExit])
+def test_a_run_that_is_ended_has_kept_what_it_had_and_says_of_how_much(monkeypatch, checkout, tmp_path, ending):
+    (room := checkout / "src/lifecycle/toyroom").mkdir()
+    (room / "toy.py").write_text(MODULE)
+    (checkout / "tests/toyroom").mkdir()
+    (checkout / "tests/toyroom/test_toy.py").write_text(TESTS)
+    results = tmp_path / "results.json"
+    tried: list[str] = []
+
+    def trial_until_ended(candidate, workshop, coverage):
+        if len(tried) == 2:
+            tried.append("a third, in vain")
+            assert json.loads(results.read_text())["toyroom"]["tried"] == 2, "kept before anybody could know"
+            raise ending
+        tried.append(candidate.operator)
+        return Outcome("src/lifecycle/toyroom/toy.py", 3, "NumberReplacer", "a = 3", "a = 4", noticed=len(tried) > 1)
+
+    for name, value in {
+        "CHECKOUT": checkout,
+        "PACKAGE": checkout / "src/lifecycle",
+        "keep": lambda score: report.keep(score, results),
+        "measured": lambda *_: CoverageMap({}, {}),
+        "trial": trial_until_ended,
+    }.items():
+        monkeypatch.setattr(mutants_main, name, value)
+    told = CliRunner().invoke(main, ["toyroom", "--count", "7"])
+    kept = json.loads(results.read_text())["toyroom"]
+    assert (kept["tried"], kept["ended early, of"], kept["noticed"], len(kept["survivors"])) == (2, 7, 1, 1)
+    assert any(line.endswith("ended early, after 2 of 7") for line in told.output.splitlines()), told.output
+    assert len(tried) == 3
+
+
+def test_who_is_ended_while_tests_run_ends_them_and_leaves_nothing(checkout):
+    """Not a quarter of an hour later, when they have finished."""
+    pids = checkout / "pids"
+    test = checkout / "tests/test_toy.py"
+    test.write_text(
+        f"import os, time\ndef test_long():\n    open({str(pids)!r}, 'w').write(str(os.getpid()))\n    time.sleep(3600)\n"
+    )
+
+    def ended(signum: int, frame: object) -> None:
+        raise SystemExit(1)
+
+    def watch() -> None:
+        while not pids.exists() or not pids.read_text():
+            threading.Event().wait(0.05)
+        os.kill(os.getpid(), signal.SIGUSR1)
+
+    before = signal.signal(signal.SIGUSR1, ended)
+    thread = threading.Thread(target=watch)
+    thread.start()
+    workshop = Workshop(checkout)
+    try:
+        with pytest.raises(SystemExit), workshop:
+            workshop.tests_pass([str(test)], seconds=3600)
+    finally:
+        signal.signal(signal.SIGUSR1, before)
+        thread.join()
+    assert workshop.nursery.process.returncode is not None
+    assert not workshop.folder.exists()
+    with pytest.raises(ProcessLookupError):
+        os.kill(int(pids.read_text()), 0)
+
+
+def test_a_run_that_went_to_its_end_says_nothing_of_an_early_one(tmp_path):
+    noticed = Outcome("src/lifecycle/toy.py", 3, "NumberReplacer", "limit = 3", "limit = 2", noticed=True)
+    for chosen, early in ((1, False), (2, True)):
+        score = report.Score("toy", 1, (noticed,), near=8.0, chosen=chosen)
+        report.keep(score, tmp_path / "results.json")
+        assert ("ended early, of" in json.loads((tmp_path / "results.json").read_text())["toy"]) is early
+        assert ("ended early" in score.line()) is early
+        assert "≥ 100.0%" in score.line()
 
 
 def test_the_list_of_equivalent_mutants_names_code_that_is_there():

@@ -73,7 +73,6 @@ class LiveCluster:
             ) from None
         host = self.api_client.configuration.host
         if context != ALLOWED_CONTEXT and not on_loopback(host):
-            self.api_client.close()
             raise InspectorError(
                 f"refusing context {context!r}: {host} is not on this machine; only a"
                 f" context named {ALLOWED_CONTEXT!r} may be elsewhere"

@@ -211,6 +211,20 @@ JUDGED = (
                 (r"has one queue \| (1[2-9]|2\d)\.", r"from two queues \| (9|1\d)\."),
                 because="from then on, others are inside",
             ),
+            Sabotage(
+                "whoever waits for seats waits for another request",
+                "apiserver.filters.priority_and_fairness.FlowController._again",
+                constant(None),
+                (r"seats are lent \| ([4-9])\.",),
+                because="from then on, others are inside",
+            ),
+            Sabotage(
+                "everybody keeps what is theirs",
+                "apiserver.filters.priority_and_fairness.FlowController.adjust",
+                constant(None),
+                (r"seats are lent \| ([2-9])\.",),
+                because="from then on, others are inside",
+            ),
         ),
         answers=(
             Answers(

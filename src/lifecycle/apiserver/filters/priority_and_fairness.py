@@ -100,6 +100,7 @@ class FlowController:
             tuple[object, ...], tuple[Object, PriorityLevel] | tuple[()]
         ] = BoundedCache(MEMO_SIZE)
         self._adjusted: float | None = None
+        self._next: asyncio.TimerHandle | None = None
         self.estimator = estimator or WorkEstimator(lambda group, plural: None)
 
     def classify(self, user: UserInfo, info: RequestInfo) -> Classification | None:
@@ -170,13 +171,24 @@ class FlowController:
 
     def adjust(self, now: float) -> None:
         """Deal out the seats anew, if ten seconds have passed (the loop's time). Seats
-        lent come to those who wait at once.
+        lent come to those who wait at once, so this goes on while somebody waits, even
+        if nobody else comes.
         """
         if self._adjusted is None:
             self._adjusted = now
-        if now - self._adjusted < ADJUSTMENT_PERIOD:
-            return
-        self._adjusted = now
+        if now - self._adjusted >= ADJUSTMENT_PERIOD:
+            self._adjusted = now
+            self._deal(now)
+        if self._next is None:
+            due = self._adjusted + ADJUSTMENT_PERIOD
+            self._next = asyncio.get_running_loop().call_at(due, self._again, due)
+
+    def _again(self, now: float) -> None:
+        self._next = None
+        if any(level.waiting for level in self.levels.values()):
+            self.adjust(now)
+
+    def _deal(self, now: float) -> None:
         limited = [level for level in self.levels.values() if not level.exempt]
         total = sum(level.nominal for level in self.levels.values())
         claims = []
