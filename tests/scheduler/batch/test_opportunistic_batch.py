@@ -19,7 +19,7 @@ from lifecycle.scheduler.framework.node_info import NodeInfo, PodInfo
 from lifecycle.scheduler.framework.plugins.node_resources_fit import NodeResourcesFit
 from lifecycle.scheduler.framework.plugins.registry import IN_TREE_REGISTRY
 from lifecycle.scheduler.framework.runtime.framework import Framework
-from lifecycle.scheduler.framework.status import Status
+from lifecycle.scheduler.framework.status import PluginError, Status, as_status
 from lifecycle.scheduler.framework.types import FitError
 from tests.scheduler.cluster_model import Model, make_node, make_pod
 
@@ -283,6 +283,15 @@ def test_a_node_that_is_kept_for_somebody_does_not_make_others_look_at_all_nodes
     for number in range(20):
         model.place(make_pod(f"q{number}"))
     assert counting.calls - before == 20 * 3  # the one that changed, and the kept one with and without its pod
+
+
+def test_a_filter_that_fails_is_told_even_where_other_nodes_would_do() -> None:
+    model = Model([make_node(f"n{i}") for i in range(6)], batch=True)
+    plugin = next(p for p in model.framework.filter_plugins if p.name == NodeResourcesFit.name)
+    plugin.filter = lambda state, info, node: as_status(PluginError("oh")) if node.name == "n5" else None  # type: ignore[method-assign]
+    for number in range(3):
+        with pytest.raises(PluginError, match='running "NodeResourcesFit" filter plugin: oh'):
+            model.place(make_pod(f"p{number}"))
 
 
 def test_why_a_kind_of_pods_fits_nowhere_is_not_found_out_anew_for_each() -> None:

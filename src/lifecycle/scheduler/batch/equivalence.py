@@ -40,7 +40,13 @@ class Equivalence:
     snapshot's nodes. `possible`: whether there is such a thing for these pods.
     """
 
-    def __init__(self, framework: Framework, info: PodInfo, snapshot: Snapshot) -> None:
+    def __init__(
+        self,
+        framework: Framework,
+        info: PodInfo,
+        snapshot: Snapshot,
+        signature: Hashable = None,
+    ) -> None:
         self.framework = framework
         self._layout = snapshot.layout
         self._info = info
@@ -64,6 +70,8 @@ class Equivalence:
         has a class filter before others, it does not."""
         self.possible = True
         self.possible = self._prepare(info, snapshot)
+        if not self._class_filters:
+            self.state.kind = signature
         if self.possible:
             self._evaluate_all(info, snapshot)
         self._seen = len(snapshot.changes)
@@ -190,13 +198,13 @@ class Equivalence:
         """
         diagnosis = Diagnosis(evaluated=len(nodes))
         of_class = {number: self._refusal(number) for number in set(self.keys)}
+        told = diagnosis.node_to_status
         for position, number in enumerate(self.keys):
             status = refused.get(position) or of_class[number]
             if status is not None:
-                diagnosis.node_to_status[nodes[position].name] = status
-        for status in {*refused.values(), *of_class.values()}:
-            if status is not None:
-                diagnosis.add_plugin_status(status)
+                told[nodes[position].name] = status
+        for status in {id(status): status for status in told.values()}.values():
+            diagnosis.add_plugin_status(status)
         return diagnosis
 
     def window(

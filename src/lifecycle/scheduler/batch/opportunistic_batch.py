@@ -76,7 +76,7 @@ class OpportunisticBatch:
             if equivalence.possible:
                 equivalence.catch_up(info, snapshot)
         elif seen:
-            equivalence = Equivalence(self._framework, info, snapshot)
+            equivalence = Equivalence(self._framework, info, snapshot, signature)
         self._equivalences[signature] = equivalence
         if len(self._equivalences) > MAX_SIGNATURES:
             del self._equivalences[next(iter(self._equivalences))]
