@@ -4,7 +4,10 @@ These are five workloads of upstream's `test/integration/scheduler_perf` (v1.36)
 pods, an API server with the same three admission plugins left out, all plugins of the default profile, and neither
 controllers nor kubelets. What is measured covers the creation of the measured pods, their binding, and their
 events, as there. Two things differ. The pods that are there before are created on their nodes, in turn, instead of being
-scheduled. And fewer pods are measured than upstream's 5,000 to 10,000, so that all workloads together take a minute.
+scheduled. And fewer pods are measured than upstream's 5,000 to 10,000, so that all workloads together take a minute or two.
+
+The figures are pods per second of the processor: client, server and scheduler share one process and one thread, which
+have a quiet machine to themselves, and on a busy one the clock says nothing.
 
 Each runs in a process of its own (`python -m benchmarks.scheduling WORKLOAD [PODS [NODES]]` runs one).
 """
@@ -209,12 +212,9 @@ async def run() -> list[Result]:
     results = []
     for name, workload in WORKLOADS.items():
         figures = await in_process_of_its_own(name)
-        what = f"scheduler, 5,000 nodes: {name}"
-        note = f"{PODS:,} pods, {int(workload.before * NODES):,} there before"
-        results += [
-            Result(what, "1/s", PODS / figures["seconds"], workload.goal, "higher", note=note),
-            Result(f"{what}, of a processor", "1/s", PODS / figures["cpu"], better="higher", note=note),
-        ]
+        note = f"{PODS:,} pods, {int(workload.before * NODES):,} there before; processor time"
+        what = f"pods bound on 5,000 nodes, {name}"
+        results.append(Result(what, "1/s", PODS / figures["cpu"], workload.goal, "higher", note=note))
     return results
 
 
