@@ -219,19 +219,19 @@ class Algorithm:
         equivalence.look_again()
         nodes = self.snapshot.node_info_list
         total = len(nodes)
-        kept = self._look_at_kept_nodes(equivalence.state, info)
+        kept = self._kept_nodes()
         start = self.next_start_node_index % total
         positions, looked_at = equivalence.window(
-            start,
-            self._num_to_find(total),
-            {position: status is None for position, status in kept.items()},
+            start, self._num_to_find(total), info, kept
         )
-        if not positions and not equivalence.tells_why:
+        if not positions and equivalence.tells_why:
+            diagnosis = equivalence.diagnosis(info, nodes, kept)
+            if equivalence.possible:
+                state.adopt(equivalence.state)
+                raise FitError(total, diagnosis)
+        if not positions or not equivalence.possible:
             return None
         state.adopt(equivalence.state)
-        if not positions:
-            refused = {at: status for at, status in kept.items() if status is not None}
-            raise FitError(total, equivalence.diagnosis(refused, nodes))
         self.next_start_node_index = (start + looked_at) % total
         if len(positions) == 1:
             return ScheduleResult(nodes[positions[0]].name, looked_at, 1)
@@ -258,24 +258,14 @@ class Algorithm:
         nominated = (info.pod.get("status") or {}).get("nominatedNodeName")
         return nominated or self.nominator.nominated_node_of(info.key)
 
-    def _look_at_kept_nodes(
-        self, state: CycleState, info: PodInfo
-    ) -> dict[int, Status | None]:
-        """Nodes that are kept for somebody, by position: whether the pod fits beside
-        those, and if not, why. On all others it finds what any of its like would.
-        """
-        found: dict[int, Status | None] = {}
-        for name in self.nominator.nodes:
-            position = self.snapshot.position.get(name)
-            if position is not None:
-                node = self.snapshot.node_info_list[position]
-                status = self.framework.run_filter_plugins_with_nominated_pods(
-                    state, info, node
-                )
-                if status is not None and not status.rejected:
-                    raise status.as_error()
-                found[position] = status
-        return found
+    def _kept_nodes(self) -> dict[int, NodeInfo]:
+        """Nodes that are kept for somebody, by position."""
+        places, nodes = self.snapshot.position, self.snapshot.node_info_list
+        return {
+            places[name]: nodes[places[name]]
+            for name in self.nominator.nodes
+            if name in places
+        }
 
     def _find_nodes_that_fit_pod(
         self, state: CycleState, info: PodInfo, diagnosis: Diagnosis

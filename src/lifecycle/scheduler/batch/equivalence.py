@@ -29,7 +29,7 @@ from lifecycle.scheduler.framework.runtime.framework import Framework
 from lifecycle.scheduler.framework.status import Status
 from lifecycle.scheduler.framework.types import Diagnosis
 
-NO_NODES: Mapping[int, bool] = {}
+NO_NODES: Mapping[int, NodeInfo] = {}
 
 MAX_CLASSES = 20_000
 """So many are remembered before all that no node has any more are forgotten."""
@@ -67,7 +67,8 @@ class Equivalence:
         self._counting: list[Observer] = []
         self.tells_why = True
         """Whether of several reasons against a node it knows the first; where a profile
-        has a class filter before others, it does not."""
+        has a class filter before others, it does not.
+        """
         self.possible = True
         self.possible = self._prepare(info, snapshot)
         if not self._class_filters:
@@ -190,17 +191,26 @@ class Equivalence:
         for of_class in self._class_filters:
             (skip.add if of_class.skipped else skip.discard)(of_class.plugin.name)
 
+    def refusal_beside_nominated(self, info: PodInfo, node: NodeInfo) -> Status | None:
+        """What speaks against a node that is kept for somebody."""
+        status = self.framework.run_filter_plugins_with_nominated_pods(
+            self.state, info, node
+        )
+        if status is not None and not status.rejected:
+            self.possible = False
+        return status
+
     def diagnosis(
-        self, refused: Mapping[int, Status], nodes: Sequence[NodeInfo]
+        self, info: PodInfo, nodes: Sequence[NodeInfo], kept: Mapping[int, NodeInfo]
     ) -> Diagnosis:
-        """Why no node will do. `refused`: nodes, by position, that are refused for
-        another reason than their class.
-        """
+        """Why no node will do; `kept` as for `window`."""
         diagnosis = Diagnosis(evaluated=len(nodes))
         of_class = {number: self._refusal(number) for number in set(self.keys)}
         told = diagnosis.node_to_status
         for position, number in enumerate(self.keys):
-            status = refused.get(position) or of_class[number]
+            status = of_class[number]
+            if position in kept:
+                status = self.refusal_beside_nominated(info, kept[position])
             if status is not None:
                 told[nodes[position].name] = status
         for status in {id(status): status for status in told.values()}.values():
@@ -208,10 +218,15 @@ class Equivalence:
         return diagnosis
 
     def window(
-        self, start: int, num_nodes_to_find: int, kept: Mapping[int, bool] = NO_NODES
+        self,
+        start: int,
+        num_nodes_to_find: int,
+        info: PodInfo,
+        kept: Mapping[int, NodeInfo] = NO_NODES,
     ) -> tuple[list[int], int]:
         """The first so many feasible positions from `start` on, and how many nodes were
-        looked at. `kept` says of some positions whether they are, whatever their class.
+        looked at. `kept`: nodes, by position, that are kept for somebody; of those each
+        pod has to ask for itself.
         """
         keys = self.keys
         total = len(keys)
@@ -231,8 +246,8 @@ class Equivalence:
             admits = admitted.get(number)
             if admits is None:
                 admits = admitted[number] = self._refusal(number) is None
-            if kept:
-                admits = kept.get(position, admits)
+            if admits and kept and position in kept:
+                admits = self.refusal_beside_nominated(info, kept[position]) is None
             if admits:
                 feasible.append(position)
                 if len(feasible) == num_nodes_to_find:
