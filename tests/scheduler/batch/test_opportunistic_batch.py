@@ -297,6 +297,13 @@ def test_nodes_that_have_room_but_for_whom_they_are_kept_are_told_with_that_reas
     for number in range(3):
         pod = make_pod(f"p{number}", requests={"cpu": "1"})
         assert model.place(pod) == "0/2 nodes are available: 2 Insufficient cpu."
+    others = make_pod("other", requests={"cpu": "1"})
+    model.nominator.delete_nominated_pod_if_exists("default/important-1")
+    model.nominator.add_nominated_pod(PodInfo(make_pod("small", priority=5)), "n1")
+    assert model.decide(others).suggested_host == "n1"
+    model.nominator.add_nominated_pod(PodInfo(awaited), "n1")
+    assert model.place(others) == "0/2 nodes are available: 2 Insufficient cpu."
+    assert model.place(make_pod("most important", requests={"cpu": "1"}, priority=9)) in ("n0", "n1")
 
 
 def test_where_a_profile_asks_about_others_first_the_first_reason_is_told_all_the_same() -> None:

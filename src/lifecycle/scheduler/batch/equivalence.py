@@ -61,6 +61,8 @@ class Equivalence:
         """For each number what the class filters look at, then what scorers do."""
         self._samples: list[NodeInfo] = []
         """For each number a node of the class, where there are class filters."""
+        self._beside: dict[str, tuple[tuple[Any, ...], Status | None]] = {}
+        """By node: asked by whom, about what, beside whom; and the answer."""
         self._filters: list[FilterPlugin] = []
         self._class_filters: list[ClassFilter] = []
         self._scorers: list[ClassScorer] = []
@@ -193,9 +195,15 @@ class Equivalence:
 
     def refusal_beside_nominated(self, info: PodInfo, node: NodeInfo) -> Status | None:
         """What speaks against a node that is kept for somebody."""
-        status = self.framework.run_filter_plugins_with_nominated_pods(
-            self.state, info, node
-        )
+        framework = self.framework
+        nominated = framework.nominator.nominated_pods_for_node(node.name)
+        asked = (info.priority, node.generation, *nominated)
+        before, status = self._beside.get(node.name, ((), None))
+        if before != asked or self._class_filters:
+            status = framework.run_filter_plugins_with_nominated_pods(
+                self.state, info, node
+            )
+            self._beside[node.name] = asked, status
         if status is not None and not status.rejected:
             self.possible = False
         return status

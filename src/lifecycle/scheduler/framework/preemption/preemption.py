@@ -74,16 +74,19 @@ def pick_one_node(candidates: list[Candidate]) -> Candidate:
     return max(equals, key=lambda candidate: candidate.earliest)
 
 
+LookedAt = tuple[int | PodInfo, ...]
+"""A node's generation, and the pods that it is kept for."""
+
+
 class DryRuns:
-    """What came of trying nodes, for some kinds of pods: an answer, and the node's
-    generation then. Until the node changes, the next pod of the kind would find the
-    same victims there.
+    """What came of trying nodes, for some kinds of pods: an answer, and what was looked
+    at. Until that changes, the next pod of the kind would find the same victims there.
     """
 
     def __init__(self) -> None:
-        self._by_kind: dict[Hashable, dict[str, tuple[int, Answer]]] = {}
+        self._by_kind: dict[Hashable, dict[str, tuple[LookedAt, Answer]]] = {}
 
-    def of(self, kind: Hashable) -> dict[str, tuple[int, Answer]]:
+    def of(self, kind: Hashable) -> dict[str, tuple[LookedAt, Answer]]:
         """What is known for pods of a kind, by node; None: of no kind, and what is
         found is not kept.
         """
@@ -171,15 +174,15 @@ class Evaluator:
         statuses: dict[str, Status] = {}
         alone = state.kind is not None and self._interface.looks_at_node_only()
         known = self._dry_runs.of((state.kind, info.priority) if alone else None)
-        kept = self._handle.nominator.nodes
+        nominated = self._handle.nominator.nominated_pods_for_node
         for node in potential:
-            generation, answer = known.get(node.name, (0, None))
-            if answer is None or generation != node.generation or node.name in kept:
+            seen: LookedAt = (node.generation, *nominated(node.name))
+            before, answer = known.get(node.name, ((), None))
+            if answer is None or before != seen:
                 answer = self._interface.select_victims_on_node(
                     state.clone(), info, node.clone()
                 )
-                if node.name not in kept:
-                    known[node.name] = node.generation, answer
+                known[node.name] = seen, answer
             if isinstance(answer, Status):
                 statuses[node.name] = answer
                 continue
