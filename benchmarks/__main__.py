@@ -1,6 +1,8 @@
 """`python -m benchmarks [NAME…]`: run the measurements, write `results/results.json` and a picture.
 
-Names: journey, requests, fanout, scale, building, linux (real containers: needs root),
+Each figure is kept with the day on which it was measured.
+
+Names: journey, requests, fanout, scale, scheduling, building, linux (real containers: needs root),
 live_page (a Chromium and the built site). Without a name, all of them.
 """
 
@@ -18,7 +20,7 @@ from pathlib import Path
 from benchmarks.measure import Result
 from benchmarks.picture import draw
 
-NAMES = ("journey", "requests", "fanout", "scale", "building", "linux", "live_page")
+NAMES = ("journey", "requests", "fanout", "scale", "scheduling", "building", "linux", "live_page")
 RESULTS = Path(__file__).resolve().parent / "results"
 
 
@@ -47,9 +49,10 @@ def main() -> None:
     file = RESULTS / "results.json"
     kept = json.loads(file.read_text())["results"] if file.exists() else []
     fresh = {result.name for result in results}
-    every = [entry for entry in kept if entry["name"] not in fresh] + [result.to_dict() for result in results]
+    today = datetime.now(UTC).strftime("%Y-%m-%d")
+    every = [entry for entry in kept if entry["name"] not in fresh]
+    every += [{**result.to_dict(), "when": today} for result in results]
     document = {
-        "when": datetime.now(UTC).strftime("%Y-%m-%d"),
         "machine": {"cpus": os.cpu_count(), "python": platform.python_version(), "system": platform.system()},
         "results": every,
     }

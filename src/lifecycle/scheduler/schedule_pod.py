@@ -210,22 +210,29 @@ class Algorithm:
     def _schedule_batched(
         self, state: CycleState, info: PodInfo
     ) -> ScheduleResult | None:
-        """The short cut; None where it does not lead anywhere (also where nothing fits:
-        the plain path says why).
-        """
-        if self._batch is None or self.nominator:
+        """The short cut; None where it does not lead anywhere. Raises FitError."""
+        if self._batch is None or self._nominated_node(info):
             return None
         equivalence = self._batch.get(info, self.snapshot)
         if equivalence is None:
             return None
-        total = len(self.snapshot)
-        start = self.next_start_node_index % total
-        positions, looked_at = equivalence.window(start, self._num_to_find(total))
-        if not positions:
-            return None
-        self.next_start_node_index = (start + looked_at) % total
-        state.adopt(equivalence.state)
+        equivalence.look_again()
         nodes = self.snapshot.node_info_list
+        total = len(nodes)
+        kept = self._kept_nodes()
+        start = self.next_start_node_index % total
+        positions, looked_at = equivalence.window(
+            start, self._num_to_find(total), info, kept
+        )
+        if not positions and equivalence.tells_why:
+            diagnosis = equivalence.diagnosis(info, nodes, kept)
+            if equivalence.possible:
+                state.adopt(equivalence.state)
+                raise FitError(total, diagnosis)
+        if not positions or not equivalence.possible:
+            return None
+        state.adopt(equivalence.state)
+        self.next_start_node_index = (start + looked_at) % total
         if len(positions) == 1:
             return ScheduleResult(nodes[positions[0]].name, looked_at, 1)
         keys = equivalence.keys
@@ -245,6 +252,20 @@ class Algorithm:
             return _by_node(names, per_node)
 
         return ScheduleResult(nodes[chosen].name, looked_at, len(positions), explain)
+
+    def _nominated_node(self, info: PodInfo) -> str:
+        """The node kept for a pod, or the empty string."""
+        nominated = (info.pod.get("status") or {}).get("nominatedNodeName")
+        return nominated or self.nominator.nominated_node_of(info.key)
+
+    def _kept_nodes(self) -> dict[int, NodeInfo]:
+        """Nodes that are kept for somebody, by position."""
+        places, nodes = self.snapshot.position, self.snapshot.node_info_list
+        return {
+            places[name]: nodes[places[name]]
+            for name in self.nominator.nodes
+            if name in places
+        }
 
     def _find_nodes_that_fit_pod(
         self, state: CycleState, info: PodInfo, diagnosis: Diagnosis
@@ -269,9 +290,7 @@ class Algorithm:
             diagnosis.absent_nodes_status = unresolvable(
                 "", f"node(s) didn't satisfy plugin(s) [{names}]"
             )
-        nominated = (info.pod.get("status") or {}).get(
-            "nominatedNodeName"
-        ) or self.nominator.nominated_node_of(info.key)
+        nominated = self._nominated_node(info)
         if nominated:
             node = snapshot.get(nominated)
             if node is not None:

@@ -2,26 +2,37 @@
 
 For each *signature* (all that filters and scores look at in a pod) one `Equivalence`
 keeps, per node, the node's *class*: the tuple of what each score plugin makes of it, or
-that it was ruled out. Nodes of one class score the same; a thousand nodes that run ten
+why it was ruled out. Nodes of one class score the same; a thousand nodes that run ten
 pods each fall into a handful of classes. A pod then costs: re-evaluating the nodes that
 changed (mostly the one that got the last pod), scoring each class once, and picking a
 node of the best class.
+
+A filter may also ask about pods on other nodes: how many of the like run in each zone?
+Its counts are kept up with what changes, and what it looks at in a node (the zone) is a
+part of the node's class. Before a decision it is asked once for each class that comes
+into view.
 """
 
 from __future__ import annotations
 
-from collections.abc import Hashable, Sequence
+from collections.abc import Hashable, Mapping, Sequence
 from itertools import chain
 from typing import Any
 
 from lifecycle.scheduler.backend.cache.snapshot import Snapshot
 from lifecycle.scheduler.batch.adapters import ADAPTERS
-from lifecycle.scheduler.batch.interface import ClassScorer
+from lifecycle.scheduler.batch.interface import ClassFilter, ClassScorer, Observer
 from lifecycle.scheduler.framework.cycle_state import CycleState
+from lifecycle.scheduler.framework.interface import FilterPlugin
 from lifecycle.scheduler.framework.node_info import NodeInfo, PodInfo
 from lifecycle.scheduler.framework.runtime.framework import Framework
+from lifecycle.scheduler.framework.status import Status
+from lifecycle.scheduler.framework.types import Diagnosis
 
-INFEASIBLE = -1
+NO_NODES: Mapping[int, NodeInfo] = {}
+
+MAX_CLASSES = 20_000
+"""So many are remembered before all that no node has any more are forgotten."""
 
 
 class Equivalence:
@@ -29,18 +40,41 @@ class Equivalence:
     snapshot's nodes. `possible`: whether there is such a thing for these pods.
     """
 
-    def __init__(self, framework: Framework, info: PodInfo, snapshot: Snapshot) -> None:
+    def __init__(
+        self,
+        framework: Framework,
+        info: PodInfo,
+        snapshot: Snapshot,
+        signature: Hashable = None,
+    ) -> None:
         self.framework = framework
-        self.layout = snapshot.layout
+        self._layout = snapshot.layout
+        self._info = info
         self.state = CycleState()
         self.keys: list[int] = []
+        """Each node's class; of those ruled out -1 and less, one for each reason."""
         self.infeasible = 0
+        self._reasons: list[Status] = []
+        self._numbers_of_reasons: dict[Status, int] = {}
         self._numbers: dict[tuple[Hashable, ...], int] = {}
         self._classes: list[tuple[Any, ...]] = []
+        """For each number what the class filters look at, then what scorers do."""
+        self._samples: list[NodeInfo] = []
+        """For each number a node of the class, where there are class filters."""
+        self._beside: dict[str, tuple[tuple[Any, ...], Status | None]] = {}
+        """By node: asked by whom, about what, beside whom; and the answer."""
+        self._filters: list[FilterPlugin] = []
+        self._class_filters: list[ClassFilter] = []
         self._scorers: list[ClassScorer] = []
-        self._counting: list[ClassScorer] = []
+        self._counting: list[Observer] = []
+        self.tells_why = True
+        """Whether of several reasons against a node it knows the first; where a profile
+        has a class filter before others, it does not.
+        """
+        self.possible = True
         self.possible = self._prepare(info, snapshot)
-        self._filters = framework.active_filters(self.state)
+        if not self._class_filters:
+            self.state.kind = signature
         if self.possible:
             self._evaluate_all(info, snapshot)
         self._seen = len(snapshot.changes)
@@ -50,61 +84,161 @@ class Equivalence:
         result, status, _ = self.framework.run_pre_filter_plugins(state, info, snapshot)
         if status is not None or result.node_names is not None:
             return False
+        in_order = True
+        for plugin in self.framework.filter_plugins:
+            adapter = ADAPTERS[type(plugin)]
+            class_filter = adapter.class_filter(plugin, state, info, snapshot)
+            if class_filter is not None:
+                self._class_filters.append(class_filter)
+            elif plugin.name not in state.skip_filter_plugins:
+                self._filters.append(plugin)
+                in_order = in_order and not self._class_filters
+        self.tells_why = in_order
+        self._counting += self._class_filters
         for pre in self.framework.pre_score_plugins:
             status = ADAPTERS[type(pre)].pre_score(pre, state, info, snapshot)
             if status is not None:
                 state.skip_score_plugins.add(pre.name)
-        for plugin in self.framework.score_plugins:
-            if plugin.name not in state.skip_score_plugins:
-                scorer = ADAPTERS[type(plugin)].class_scorer(plugin, state, info)
+        for score in self.framework.score_plugins:
+            if score.name not in state.skip_score_plugins:
+                scorer = ADAPTERS[type(score)].class_scorer(score, state, info)
                 self._scorers.append(scorer)
                 if scorer.counts_cluster:
                     self._counting.append(scorer)
         return True
 
+    def holds(self, snapshot: Snapshot) -> bool:
+        """Whether it can catch up with the snapshot, rather than be made anew."""
+        return self._layout == snapshot.layout and len(self._classes) <= MAX_CLASSES
+
     def _evaluate_all(self, info: PodInfo, snapshot: Snapshot) -> None:
         for position, node in enumerate(snapshot.node_info_list):
-            key = self._class_of(info, node)
-            self.keys.append(key)
-            self.infeasible += key == INFEASIBLE
-            for scorer in self._counting:
-                scorer.observe(position, node)
+            for observer in self._counting:
+                observer.observe(position, node)
+        self._classify(info, snapshot)
+
+    def _classify(self, info: PodInfo, snapshot: Snapshot) -> None:
+        """Find every node's class anew."""
+        self._version = self._observers_version
+        self.keys = [self._class_of(info, node) for node in snapshot.node_info_list]
+        self.infeasible = sum([key < 0 for key in self.keys])
+
+    @property
+    def _observers_version(self) -> int:
+        return sum([observer.version for observer in self._counting])
 
     def catch_up(self, info: PodInfo, snapshot: Snapshot) -> None:
         """Re-evaluate the nodes that changed since last time."""
         changes = snapshot.changes
         if self._seen == len(changes):
             return
-        keys = self.keys.copy()  # a decision may still be looking at the old ones
-        for position in set(changes[self._seen :]):
-            node = snapshot.node_info_list[position]
-            key = self._class_of(info, node)
-            self.infeasible += (key == INFEASIBLE) - (keys[position] == INFEASIBLE)
-            keys[position] = key
-            for scorer in self._counting:
-                scorer.observe(position, node)
-        self.keys = keys
+        changed = set(changes[self._seen :])
         self._seen = len(changes)
+        nodes = snapshot.node_info_list
+        for observer in self._counting:
+            for position in changed:
+                observer.observe(position, nodes[position])
+        if self._version != self._observers_version:
+            self._classify(info, snapshot)
+            return
+        keys = self.keys.copy()  # a decision may still be looking at the old ones
+        for position in changed:
+            key = self._class_of(info, nodes[position])
+            self.infeasible += (key < 0) - (keys[position] < 0)
+            keys[position] = key
+        self.keys = keys
 
     def _class_of(self, info: PodInfo, node: NodeInfo) -> int:
         state = self.state
         for plugin in self._filters:
-            if plugin.filter(state, info, node) is not None:
-                return INFEASIBLE
-        parts = tuple([scorer.node_class(info, node) for scorer in self._scorers])
+            status = plugin.filter(state, info, node)
+            if status is not None:
+                return self._ruled_out(status.with_plugin(plugin.name))
+        parts = (
+            *[of_class.node_class(node) for of_class in self._class_filters],
+            *[scorer.node_class(info, node) for scorer in self._scorers],
+        )
         number = self._numbers.get(parts)
         if number is None:
             number = self._numbers[parts] = len(self._classes)
             self._classes.append(parts)
+            if self._class_filters:
+                self._samples.append(node)
         return number
 
-    def window(self, start: int, num_nodes_to_find: int) -> tuple[list[int], int]:
+    def _ruled_out(self, status: Status) -> int:
+        if not status.rejected:
+            self.possible = False  # the plain path says what failed
+        number = self._numbers_of_reasons.get(status)
+        if number is None:
+            self._reasons.append(status)
+            number = self._numbers_of_reasons[status] = -len(self._reasons)
+        return number
+
+    def _refusal(self, number: int) -> Status | None:
+        """What speaks against nodes of that class, as the cluster is now."""
+        if number < 0:
+            return self._reasons[-1 - number]
+        state, info = self.state, self._info
+        for of_class in self._class_filters:
+            plugin, node = of_class.plugin, self._samples[number]
+            status = plugin.filter(state, info, node)
+            if status is not None:
+                return status.with_plugin(plugin.name)
+        return None
+
+    def look_again(self) -> None:
+        """To be called before a decision: whom the class filters concern now."""
+        skip = self.state.skip_filter_plugins
+        for of_class in self._class_filters:
+            (skip.add if of_class.skipped else skip.discard)(of_class.plugin.name)
+
+    def refusal_beside_nominated(self, info: PodInfo, node: NodeInfo) -> Status | None:
+        """What speaks against a node that is kept for somebody."""
+        framework = self.framework
+        nominated = framework.nominator.nominated_pods_for_node(node.name)
+        asked = (info.priority, node.generation, *nominated)
+        before, status = self._beside.get(node.name, ((), None))
+        if before != asked or self._class_filters:
+            status = framework.run_filter_plugins_with_nominated_pods(
+                self.state, info, node
+            )
+            self._beside[node.name] = asked, status
+        if status is not None and not status.rejected:
+            self.possible = False
+        return status
+
+    def diagnosis(
+        self, info: PodInfo, nodes: Sequence[NodeInfo], kept: Mapping[int, NodeInfo]
+    ) -> Diagnosis:
+        """Why no node will do; `kept` as for `window`."""
+        diagnosis = Diagnosis(evaluated=len(nodes))
+        of_class = {number: self._refusal(number) for number in set(self.keys)}
+        told = diagnosis.node_to_status
+        for position, number in enumerate(self.keys):
+            status = of_class[number]
+            if position in kept:
+                status = self.refusal_beside_nominated(info, kept[position])
+            if status is not None:
+                told[nodes[position].name] = status
+        for status in {id(status): status for status in told.values()}.values():
+            diagnosis.add_plugin_status(status)
+        return diagnosis
+
+    def window(
+        self,
+        start: int,
+        num_nodes_to_find: int,
+        info: PodInfo,
+        kept: Mapping[int, NodeInfo] = NO_NODES,
+    ) -> tuple[list[int], int]:
         """The first so many feasible positions from `start` on, and how many nodes were
-        looked at.
+        looked at. `kept`: nodes, by position, that are kept for somebody; of those each
+        pod has to ask for itself.
         """
         keys = self.keys
         total = len(keys)
-        if not self.infeasible:
+        if not self.infeasible and not self._class_filters and not kept:
             looked_at = min(num_nodes_to_find, total)
             end = start + looked_at
             if end <= total:
@@ -112,10 +246,17 @@ class Equivalence:
             return [*range(start, total), *range(end - total)], looked_at
         feasible: list[int] = []
         looked_at = 0
+        admitted: dict[int, bool] = {}
         # one by one: most of the nodes are never looked at, and there may be thousands
         for position in chain(range(start, total), range(start)):
             looked_at += 1
-            if keys[position] != INFEASIBLE:
+            number = keys[position]
+            admits = admitted.get(number)
+            if admits is None:
+                admits = admitted[number] = self._refusal(number) is None
+            if admits and kept and position in kept:
+                admits = self.refusal_beside_nominated(info, kept[position]) is None
+            if admits:
                 feasible.append(position)
                 if len(feasible) == num_nodes_to_find:
                     break
@@ -131,7 +272,9 @@ class Equivalence:
         numbers = list({keys[position] for position in positions})
         classes = [self._classes[number] for number in numbers]
         table = {}
-        for i, scorer in enumerate(self._scorers):
+        for i, scorer in enumerate(self._scorers, len(self._class_filters)):
+            if scorer.skipped:
+                continue
             own = [parts[i] for parts in classes]
             scorer.prepare(own, len(positions))
             raw = [scorer.score(node_class) for node_class in own]

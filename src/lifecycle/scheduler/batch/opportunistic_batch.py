@@ -1,8 +1,9 @@
 """The same question, asked ten thousand times: answers kept per kind of pod.
 
-The pods of a Deployment differ in their names and nothing else. For the second one,
-every node that did not change since the first gives the same answers. Here they are
-kept, by the pod's signature (see `equivalence.py`).
+The pods of a Deployment differ in their names and nothing else. For each but the first,
+every node that did not change since the one before gives the same answers. Here they
+are kept, by the pod's signature (see `equivalence.py`), from its second pod on: the
+first looks at no more nodes than it needs, and may be the only one of its kind.
 
 Some pods cannot be told apart by signature. They, and any pod while a preemptor is
 nominated to a node, take the plain path in `schedule_pod.py`, and so does every pod of
@@ -22,7 +23,6 @@ from collections.abc import Hashable
 from lifecycle.scheduler.backend.cache.snapshot import Snapshot
 from lifecycle.scheduler.batch.adapters import ADAPTERS
 from lifecycle.scheduler.batch.equivalence import Equivalence
-from lifecycle.scheduler.batch.interface import BatchAdapter
 from lifecycle.scheduler.framework.node_info import PodInfo
 from lifecycle.scheduler.framework.runtime.framework import Framework
 
@@ -35,7 +35,8 @@ class OpportunisticBatch:
 
     def __init__(self, framework: Framework) -> None:
         self._framework = framework
-        self._equivalences: dict[Hashable, Equivalence] = {}
+        self._equivalences: dict[Hashable, Equivalence | None] = {}
+        """None: seen once."""
         deciding = dict.fromkeys(
             (
                 *framework.pre_filter_plugins,
@@ -49,17 +50,12 @@ class OpportunisticBatch:
         shared = {ADAPTERS[type(p)]: p for p in deciding} if self.possible else {}
         self._signers = list(shared.items())
         """Each adapter once: several plugins may look at the same part of a pod."""
-        self._conditions = [
-            adapter
-            for adapter in shared
-            if type(adapter).applies is not BatchAdapter.applies
-        ]
 
-    def sign_pod(self, info: PodInfo) -> Hashable | None:
+    def sign_pod(self, info: PodInfo, snapshot: Snapshot) -> Hashable | None:
         """The pod's signature; None if its answers cannot be shared."""
         parts: list[Hashable] = []
         for adapter, plugin in self._signers:
-            part = adapter.sign_pod(plugin, info)
+            part = adapter.sign_pod(plugin, info, snapshot)
             if part is None:
                 return None
             parts.append(part)
@@ -71,19 +67,19 @@ class OpportunisticBatch:
         """
         if not self.possible:
             return None
-        for adapter in self._conditions:
-            if not adapter.applies(snapshot):
-                return None
-        signature = self.sign_pod(info)
+        signature = self.sign_pod(info, snapshot)
         if signature is None:
             return None
+        seen = signature in self._equivalences
         equivalence = self._equivalences.pop(signature, None)
-        if equivalence is not None and equivalence.layout == snapshot.layout:
+        if equivalence is not None and equivalence.holds(snapshot):
             if equivalence.possible:
                 equivalence.catch_up(info, snapshot)
-        else:
-            equivalence = Equivalence(self._framework, info, snapshot)
+        elif seen:
+            equivalence = Equivalence(self._framework, info, snapshot, signature)
         self._equivalences[signature] = equivalence
         if len(self._equivalences) > MAX_SIGNATURES:
             del self._equivalences[next(iter(self._equivalences))]
-        return equivalence if equivalence.possible else None
+        if equivalence is None or not equivalence.possible:
+            return None
+        return equivalence

@@ -10,6 +10,7 @@ v1.36.
 
 from __future__ import annotations
 
+from collections.abc import Hashable
 from typing import Any
 
 
@@ -27,6 +28,7 @@ class CycleState:
 
     __slots__ = (
         "_data",
+        "kind",
         "skip_filter_plugins",
         "skip_pre_bind_plugins",
         "skip_score_plugins",
@@ -34,6 +36,9 @@ class CycleState:
 
     def __init__(self) -> None:
         self._data: dict[str, Any] = {}
+        self.kind: Hashable = None
+        """What the filters look at in the pod, if their answers about a node depend on
+        that and on the node alone; None if they may depend on more."""
         self.skip_filter_plugins: set[str] = set()
         self.skip_score_plugins: set[str] = set()
         self.skip_pre_bind_plugins: set[str] = set()
@@ -64,6 +69,7 @@ class CycleState:
             key: value.clone() if hasattr(value, "clone") else value
             for key, value in self._data.items()
         }
+        copy.kind = self.kind
         copy.skip_filter_plugins = self.skip_filter_plugins
         copy.skip_score_plugins = self.skip_score_plugins
         copy.skip_pre_bind_plugins = self.skip_pre_bind_plugins
@@ -74,5 +80,6 @@ class CycleState:
         one.
         """
         self._data.update(other._data)
+        self.kind = other.kind
         self.skip_filter_plugins |= other.skip_filter_plugins
         self.skip_score_plugins |= other.skip_score_plugins

@@ -9,8 +9,9 @@ Upstream: `staging/src/k8s.io/kube-scheduler/framework/interface.go` (`Handle`,
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Collection, Iterable, Sequence
 from dataclasses import dataclass
+from functools import cached_property
 from typing import Protocol
 
 from lifecycle.api.clock import Clock
@@ -30,6 +31,9 @@ class PodNominator(Protocol):
     def add_nominated_pod(self, info: PodInfo, node_name: str) -> None: ...
 
     def delete_nominated_pod_if_exists(self, key: str) -> None: ...
+
+    @property
+    def nodes(self) -> Collection[str]: ...
 
     def nominated_pods_for_node(self, node_name: str) -> list[PodInfo]: ...
 
@@ -60,13 +64,42 @@ class WaitingPod(Protocol):
     def preempt(self, plugin: str, message: str) -> bool: ...
 
 
-@dataclass(slots=True)
+PRIORITY_OFFSET = 2**31
+"""Added to each priority before summing, so that more victims always weigh more."""
+
+
+def start_time(info: PodInfo) -> str:
+    """When the pod started; what has not comes last."""
+    return str((info.pod.get("status") or {}).get("startTime") or "9999")
+
+
+@dataclass
 class Candidate:
-    """Who would have to go from one node, the most important first."""
+    """Who would have to go from one node, the most important first. It is weighed once,
+    and may be compared for many pods.
+    """
 
     node: str
     victims: list[PodInfo]
     pdb_violations: int
+
+    @cached_property
+    def rank(self) -> tuple[int, int, int, int]:
+        """Smaller hurts less."""
+        priorities = [victim.priority for victim in self.victims]
+        return (
+            self.pdb_violations,
+            max(priorities, default=-PRIORITY_OFFSET),
+            sum(priority + PRIORITY_OFFSET for priority in priorities),
+            len(priorities),
+        )
+
+    @cached_property
+    def earliest(self) -> str:
+        """When the first of the most important victims started."""
+        highest = max((victim.priority for victim in self.victims), default=0)
+        starts = [start_time(v) for v in self.victims if v.priority == highest]
+        return min(starts, default="")
 
 
 class ExtenderError(Exception):

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import random
 from types import SimpleNamespace
 from typing import Any
 
@@ -15,8 +16,9 @@ from lifecycle.api.wire import Object
 from lifecycle.client.rest import STRATEGIC_MERGE_PATCH
 from lifecycle.scheduler.framework.cycle_state import CycleState
 from lifecycle.scheduler.framework.handle import Candidate
-from lifecycle.scheduler.framework.node_info import PodInfo
+from lifecycle.scheduler.framework.node_info import NodeInfo, PodInfo
 from lifecycle.scheduler.framework.plugins.default_preemption import DefaultPreemption
+from lifecycle.scheduler.framework.status import Status
 from lifecycle.scheduler.framework.types import FitError
 from tests.kubelet.small_cluster import small_cluster
 from tests.scheduler.cluster_model import Model, make_node, make_pod
@@ -30,12 +32,22 @@ def running(name: str, node: str, priority: int = 0, cpu: str = "1", **spec: Any
 class Preempting:
     """A model in which one pod fits nowhere."""
 
-    def __init__(self, nodes: list[Object], pods: list[Object], budgets: tuple[Object, ...] = ()) -> None:
-        self.model = Model(nodes, batch=False, find_selector=lambda pod: None, list_budgets=lambda: budgets)
+    def __init__(
+        self, nodes: list[Object], pods: list[Object], budgets: tuple[Object, ...] = (), batch: bool = False
+    ) -> None:
+        self.model = Model(nodes, batch=batch, find_selector=lambda pod: None, list_budgets=lambda: budgets)
         for pod in pods:
             self.model.cache.add_pod(pod)
         self.chosen: list[Candidate] = []
         plugin = next(p for p in self.model.framework.plugins if isinstance(p, DefaultPreemption))
+        self.tried: list[str] = []
+        select = plugin.select_victims_on_node
+
+        def tried(state: CycleState, info: PodInfo, node: NodeInfo) -> Candidate | Status:
+            self.tried.append(node.name)
+            return select(state, info, node)
+
+        plugin.select_victims_on_node = tried  # type: ignore[method-assign]
         plugin._evaluator._prepare_candidate = lambda info, candidate: self.chosen.append(candidate)
 
     def refuse(self, pod: Object) -> tuple[str | None, str]:
@@ -51,9 +63,22 @@ class Preempting:
             return result.nominated_node_name if result else None, status.message if status else ""
         raise AssertionError("it fits")
 
+    def refuse_or_place(self, pod: Object) -> tuple[str | None, str]:
+        """As `refuse`; or the node that it fits on, without leaving anybody out."""
+        try:
+            return self.refuse(pod)
+        except AssertionError:
+            return None, self.model.place(pod)
+
     @property
     def victims(self) -> list[str]:
         return [victim.pod["metadata"]["name"] for victim in self.chosen[0].victims]
+
+    def evict(self, pod: Object, nominated: str) -> None:
+        """The victims go, and their preemptor takes their place."""
+        for victim in self.chosen.pop().victims:
+            self.model.cache.remove_pod(victim.pod)
+        self.model.cache.add_pod({**pod, "spec": {**pod["spec"], "nodeName": nominated}})
 
 
 def important(cpu: str = "4", priority: int = 100, **spec: Any) -> Object:
@@ -330,3 +355,64 @@ def test_nobody_slips_into_the_place_that_is_kept_for_a_preemptor() -> None:
             assert (await cluster.pod("small"))["spec"]["nodeName"] == "silent"
 
     run_virtual(main())
+
+
+SPREAD: Object = {
+    "topologySpreadConstraints": [
+        {
+            "maxSkew": 1,
+            "topologyKey": "topology.kubernetes.io/zone",
+            "whenUnsatisfiable": "DoNotSchedule",
+            "labelSelector": {"matchLabels": {"app": "spread"}},
+        }
+    ]
+}
+
+
+def a_full_cluster(batch: bool) -> Preempting:
+    zone = "topology.kubernetes.io/zone"
+    nodes = [make_node(f"n{i}", labels={zone: "ab"[i % 2]}, cpu=("4", "3", "1")[i % 3]) for i in range(120)]
+    pods = [running(f"p{i}-{j}", f"n{i}", priority=(i + j) % 4) for i in range(120) for j in range(i % 3 % 2 + 1)]
+    return Preempting(nodes, pods, batch=batch)
+
+
+def test_what_came_of_trying_a_node_for_the_pod_before_is_what_would_come_of_it_now() -> None:
+    short, plain = a_full_cluster(True), a_full_cluster(False)
+    rng, waiting = random.Random(7), list[str]()
+    for number in range(60):
+        cpu, priority, spec = rng.choice(
+            [("3500m", 10, {}), ("2500m", 2, {}), ("2500m", 10, {}), ("3500m", 10, SPREAD), ("3500m", 10, SPREAD)]
+        )
+        labels = {"app": "spread"} if spec else {}
+        pod = make_pod(f"important-{number}", labels=labels, requests={"cpu": cpu}, priority=priority, **spec)
+        answers = [scene.refuse_or_place(pod) for scene in (short, plain)]
+        assert answers[0] == answers[1]
+        chosen = [[v.key for c in scene.chosen for v in c.victims] for scene in (short, plain)]
+        assert chosen[0] == chosen[1]
+        if number % 4 == 3:  # who waited longest gives up
+            for scene in (short, plain):
+                scene.model.nominator.delete_nominated_pod_if_exists(waiting[0] if waiting else "")
+            del waiting[:1]
+        waits = rng.random() < 0.3
+        for scene, (nominated, _) in zip((short, plain), answers, strict=True):
+            if scene.chosen and nominated and waits:
+                scene.chosen.clear()
+                waiting += [PodInfo(pod).key] if scene is short else []
+                scene.model.nominator.add_nominated_pod(PodInfo(pod), nominated)
+            elif scene.chosen and nominated:
+                scene.evict(pod, nominated)
+    assert len(short.tried) < 0.8 * len(plain.tried)  # those that others wait for are tried each time
+
+
+def test_a_budget_of_disruptions_may_be_used_up_between_two_pods_so_all_nodes_are_tried_again() -> None:
+    budget = {
+        "metadata": {"namespace": "default", "name": "b"},
+        "spec": {"selector": {"matchLabels": {"app": "none"}}},
+        "status": {"disruptionsAllowed": 1},
+    }
+    for budgets, tries in (((), 2 * 3), ((budget,), 3 * 3)):
+        nodes = [make_node(f"n{i}") for i in range(3)]
+        scene = Preempting(nodes, [running(f"p{i}", f"n{i}") for i in range(3)], budgets, batch=True)
+        for number in range(3):  # the first of a kind is remembered by nobody
+            scene.refuse(make_pod(f"important-{number}", requests={"cpu": "4"}, priority=5))
+        assert len(scene.tried) == tries

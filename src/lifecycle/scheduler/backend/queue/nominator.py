@@ -9,6 +9,8 @@ Upstream: `pkg/scheduler/backend/queue/nominator.go` (`nominator`), v1.36.
 
 from __future__ import annotations
 
+from collections.abc import Collection
+
 from lifecycle.scheduler.framework.node_info import PodInfo
 
 
@@ -35,6 +37,11 @@ class Nominator:
             self._by_node[node].pop(key, None)
             if not self._by_node[node]:
                 del self._by_node[node]
+
+    @property
+    def nodes(self) -> Collection[str]:
+        """The nodes that are kept for somebody."""
+        return self._by_node.keys()
 
     def nominated_pods_for_node(self, node_name: str) -> list[PodInfo]:
         """The pods that the node is kept for."""

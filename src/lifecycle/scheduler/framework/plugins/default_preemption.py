@@ -20,7 +20,7 @@ from lifecycle.api.labels import selector_from_label_selector
 from lifecycle.api.wire import Object
 from lifecycle.scheduler.framework.cycle_state import CycleState
 from lifecycle.scheduler.framework.events import POD_DELETED
-from lifecycle.scheduler.framework.handle import Candidate, Handle
+from lifecycle.scheduler.framework.handle import Candidate, Handle, start_time
 from lifecycle.scheduler.framework.interface import (
     EnqueueExtensions,
     PostFilterAnswer,
@@ -33,7 +33,6 @@ from lifecycle.scheduler.framework.preemption.executor import Executor
 from lifecycle.scheduler.framework.preemption.preemption import (
     Evaluator,
     no_victims,
-    start_time,
 )
 from lifecycle.scheduler.framework.status import Code, Status, unresolvable
 from lifecycle.scheduler.framework.types import ClusterEvent, QueueingHintFn
@@ -135,6 +134,10 @@ class DefaultPreemption(PreEnqueuePlugin, PostFilterPlugin, EnqueueExtensions):
             if other.priority < info.priority and _terminating_by_preemption(other.pod):
                 return TERMINATING
         return ""
+
+    def looks_at_node_only(self) -> bool:
+        """Unless there are disruption budgets, which others use up, too."""
+        return next(iter(self._handle.listers.list_budgets()), None) is None
 
     def select_victims_on_node(
         self, state: CycleState, info: PodInfo, node: NodeInfo

@@ -50,6 +50,11 @@ Pair = tuple[str, str]
 NamespaceLabels = Callable[[str], dict[str, str]]
 
 
+def has_preferred_terms(info: PodInfo) -> bool:
+    """Whether the pod itself would rather be near or far from others."""
+    return bool(info.preferred_affinity_terms or info.preferred_anti_affinity_terms)
+
+
 def _count(
     counts: dict[Pair, int], node: NodeInfo, term: AffinityTerm, delta: int
 ) -> None:
@@ -88,6 +93,15 @@ class FilterState:
         copy.affinity = dict(self.affinity)
         copy.anti_affinity = dict(self.anti_affinity)
         return copy
+
+    def count_node(self, node: NodeInfo) -> None:
+        """All pods of a node, as far as somebody's terms speak of them."""
+        for other in node.pods_with_required_anti_affinity.values():
+            self.count_existing(other, node, 1)
+        info = self.info
+        if info.required_affinity_terms or info.required_anti_affinity_terms:
+            for other in node.pods.values():
+                self.count_incoming(other, node, 1)
 
     def count_existing(self, other: PodInfo, node: NodeInfo, delta: int) -> None:
         """What an existing pod's anti-affinity says about the new one."""
@@ -138,7 +152,7 @@ class InterPodAffinity(
         hard_weight: int = HARD_POD_AFFINITY_WEIGHT,
         ignore_others: bool = False,
     ) -> None:
-        self._hard_weight, self._ignore_others = hard_weight, ignore_others
+        self._hard_weight, self.ignore_others = hard_weight, ignore_others
         self.labels_of: NamespaceLabels = labels_of or (lambda namespace: {})
 
     def events_to_register(self) -> Mapping[ClusterEvent, QueueingHintFn]:
@@ -196,14 +210,11 @@ class InterPodAffinity(
     ) -> PreFilterAnswer:
         """Take the three counts; SKIP if nobody has anything to say."""
         filter_state = FilterState(info, self.labels_of)
-        for node in snapshot.have_pods_with_required_anti_affinity.values():
-            for other in node.pods_with_required_anti_affinity.values():
-                filter_state.count_existing(other, node, 1)
-        if info.required_affinity_terms or info.required_anti_affinity_terms:
-            for node in snapshot.node_info_list:
-                for other in node.pods.values():
-                    filter_state.count_incoming(other, node, 1)
-        elif not filter_state.existing_anti_affinity:
+        own_terms = info.required_affinity_terms or info.required_anti_affinity_terms
+        some = snapshot.have_pods_with_required_anti_affinity.values()
+        for node in snapshot.node_info_list if own_terms else some:
+            filter_state.count_node(node)
+        if not own_terms and not filter_state.existing_anti_affinity:
             return None, SKIP
         state.write("PreFilter" + self.name, filter_state)
         return None, None
@@ -270,27 +281,28 @@ class InterPodAffinity(
         snapshot: SharedLister,
     ) -> Status | None:
         """Add up the weights per domain; SKIP if there are none."""
-        own_terms = bool(
-            info.preferred_affinity_terms or info.preferred_anti_affinity_terms
-        )
-        if self._ignore_others and not own_terms:
+        own_terms = has_preferred_terms(info)
+        if self.ignore_others and not own_terms:
             return SKIP
         weights: dict[Pair, int] = {}
-        all_nodes: Iterable[NodeInfo] = (
-            snapshot.node_info_list
-            if own_terms
-            else snapshot.have_pods_with_affinity.values()
-        )
-        own_labels = self.labels_of(info.pod["metadata"]["namespace"])
-        for node in all_nodes:
-            if not node.labels:
-                continue
-            for other in (node.pods if own_terms else node.pods_with_affinity).values():
-                self._process_existing_pod(weights, info, own_labels, other, node)
+        some = snapshot.have_pods_with_affinity.values()
+        for node in snapshot.node_info_list if own_terms else some:
+            self.process_node(weights, info, node)
         if not weights:
             return SKIP
         state.write("PreScore" + self.name, weights)
         return None
+
+    def process_node(
+        self, weights: dict[Pair, int], info: PodInfo, node: NodeInfo
+    ) -> None:
+        """Add what a node's pods say about the new one, and it about them."""
+        if not node.labels:
+            return
+        own_labels = self.labels_of(info.pod["metadata"]["namespace"])
+        others = node.pods if has_preferred_terms(info) else node.pods_with_affinity
+        for other in others.values():
+            self._process_existing_pod(weights, info, own_labels, other, node)
 
     def _process_existing_pod(
         self,
@@ -301,7 +313,7 @@ class InterPodAffinity(
         node: NodeInfo,
     ) -> None:
         pod = info.pod
-        if info.preferred_affinity_terms or info.preferred_anti_affinity_terms:
+        if has_preferred_terms(info):
             labels = self.labels_of(other.pod["metadata"]["namespace"])
             _add(weights, node, info.preferred_affinity_terms, other.pod, labels, 1)
             _add(

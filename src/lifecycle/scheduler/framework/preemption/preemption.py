@@ -12,7 +12,7 @@ v1.36. Left out: the random offset into the candidates.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Hashable, Mapping
 from typing import Protocol
 
 from lifecycle.scheduler.framework.cycle_state import CycleState
@@ -32,8 +32,11 @@ from lifecycle.scheduler.framework.types import Diagnosis, FitError
 
 NOT_HELPFUL = "Preemption is not helpful for scheduling"
 NO_CANDIDATE = "no candidate node for preemption"
-PRIORITY_OFFSET = 2**31
-"""Added to each priority before summing, so that more victims always weigh more."""
+Answer = Candidate | Status
+"""Who would have to leave a node, or why that does not help."""
+
+MAX_KINDS = 8
+"""Kinds of pods for which dry runs are remembered; the one used longest ago goes."""
 
 
 class Interface(Protocol):
@@ -49,6 +52,10 @@ class Interface(Protocol):
         """Why not; empty if it is. `nominated`: what the node kept for it said."""
         ...
 
+    def looks_at_node_only(self) -> bool:
+        """Whether nothing but the pod and the node decides who the victims are."""
+        ...
+
     def select_victims_on_node(
         self, state: CycleState, info: PodInfo, node: NodeInfo
     ) -> Candidate | Status:
@@ -58,37 +65,38 @@ class Interface(Protocol):
         ...
 
 
-def start_time(info: PodInfo) -> str:
-    """When the pod started; what has not comes last."""
-    return str((info.pod.get("status") or {}).get("startTime") or "9999")
-
-
-def _rank(candidate: Candidate) -> tuple[int, int, int, int]:
-    """Smaller hurts less. (The start time is compared last.)"""
-    priorities = [victim.priority for victim in candidate.victims]
-    return (
-        candidate.pdb_violations,
-        max(priorities, default=-PRIORITY_OFFSET),
-        sum(priority + PRIORITY_OFFSET for priority in priorities),
-        len(priorities),
-    )
-
-
 def pick_one_node(candidates: list[Candidate]) -> Candidate:
     """The candidate that hurts least; among equals the one whose most important victim
     started last.
     """
-    best = min(map(_rank, candidates))
-    equals = [candidate for candidate in candidates if _rank(candidate) == best]
+    best = min([candidate.rank for candidate in candidates])
+    equals = [candidate for candidate in candidates if candidate.rank == best]
+    return max(equals, key=lambda candidate: candidate.earliest)
 
-    def earliest(candidate: Candidate) -> str:
-        highest = max((v.priority for v in candidate.victims), default=0)
-        return min(
-            (start_time(v) for v in candidate.victims if v.priority == highest),
-            default="",
-        )
 
-    return max(equals, key=earliest)
+LookedAt = tuple[int | PodInfo, ...]
+"""A node's generation, and the pods that it is kept for."""
+
+
+class DryRuns:
+    """What came of trying nodes, for some kinds of pods: an answer, and what was looked
+    at. Until that changes, the next pod of the kind would find the same victims there.
+    """
+
+    def __init__(self) -> None:
+        self._by_kind: dict[Hashable, dict[str, tuple[LookedAt, Answer]]] = {}
+
+    def of(self, kind: Hashable) -> dict[str, tuple[LookedAt, Answer]]:
+        """What is known for pods of a kind, by node; None: of no kind, and what is
+        found is not kept.
+        """
+        if kind is None:
+            return {}
+        known = self._by_kind.pop(kind, {})
+        self._by_kind[kind] = known
+        if len(self._by_kind) > MAX_KINDS:
+            del self._by_kind[next(iter(self._by_kind))]
+        return known
 
 
 class Evaluator:
@@ -107,6 +115,7 @@ class Evaluator:
         self._handle = handle
         self._interface = interface
         self._prepare_candidate = prepare_candidate
+        self._dry_runs = DryRuns()
 
     async def preempt(
         self,
@@ -154,19 +163,26 @@ class Evaluator:
         """Nodes that evictions would make fit, and why others would not. Only those are
         tried whose refusal evictions could change.
         """
-        potential = [
-            node
-            for node in snapshot.node_info_list
-            if node.name in node_to_status
-            and node_to_status[node.name].code is Code.UNSCHEDULABLE
-        ]
+        may_help = {
+            name
+            for name, status in node_to_status.items()
+            if status.code is Code.UNSCHEDULABLE
+        }
+        potential = [node for node in snapshot.node_info_list if node.name in may_help]
         num_candidates = self._interface.num_candidates(len(potential))
         candidates: list[Candidate] = []
         statuses: dict[str, Status] = {}
+        alone = state.kind is not None and self._interface.looks_at_node_only()
+        known = self._dry_runs.of((state.kind, info.priority) if alone else None)
+        nominated = self._handle.nominator.nominated_pods_for_node
         for node in potential:
-            answer = self._interface.select_victims_on_node(
-                state.clone(), info, node.clone()
-            )
+            seen: LookedAt = (node.generation, *nominated(node.name))
+            before, answer = known.get(node.name, ((), None))
+            if answer is None or before != seen:
+                answer = self._interface.select_victims_on_node(
+                    state.clone(), info, node.clone()
+                )
+                known[node.name] = seen, answer
             if isinstance(answer, Status):
                 statuses[node.name] = answer
                 continue

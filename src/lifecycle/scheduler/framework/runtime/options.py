@@ -6,7 +6,7 @@ Upstream: `pkg/scheduler/framework/runtime/registry.go` (`PluginFactory`, `Regis
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -38,6 +38,11 @@ class NoNominations:
     def add_nominated_pod(self, info: PodInfo, node_name: str) -> None: ...
 
     def delete_nominated_pod_if_exists(self, key: str) -> None: ...
+
+    @property
+    def nodes(self) -> Collection[str]:
+        """None."""
+        return ()
 
     def nominated_pods_for_node(self, node_name: str) -> list[PodInfo]:
         return []

@@ -66,44 +66,90 @@ IGNORED = -1
 """The raw score of a node that lacks a topology label the pod demands."""
 
 
+Share = tuple[int, str, int]
+"""A constraint's place, a domain, and how many of a node's pods count for it."""
+
+
 class HardState:
-    """Matching pods per domain, for each hard constraint."""
+    """Matching pods per domain, for each hard constraint of a pod."""
 
-    __slots__ = ("constraints", "counts")
+    __slots__ = (
+        "_namespace",
+        "_required",
+        "_smallest",
+        "_tolerations",
+        "constraints",
+        "counts",
+    )
 
-    def __init__(
-        self, constraints: tuple[Constraint, ...], counts: list[dict[str, int]]
-    ) -> None:
+    def __init__(self, constraints: tuple[Constraint, ...], pod: Object) -> None:
         self.constraints = constraints
-        self.counts = counts
+        self.counts: list[dict[str, int]] = [{} for _ in constraints]
+        self._smallest: list[int | None] = [None] * len(constraints)
+        self._namespace = pod["metadata"]["namespace"]
+        self._required = required_node_affinity(pod["spec"])
+        self._tolerations: list[Object] = pod["spec"].get("tolerations") or []
 
     def clone(self) -> HardState:
         """For a what-if."""
-        return HardState(self.constraints, [dict(counts) for counts in self.counts])
+        copy = HardState.__new__(HardState)
+        copy.constraints = self.constraints
+        copy.counts = [dict(counts) for counts in self.counts]
+        copy._smallest = self._smallest.copy()
+        copy._namespace = self._namespace
+        copy._required = self._required
+        copy._tolerations = self._tolerations
+        return copy
 
     def min_match(self, i: int) -> int:
         """The smallest count; 0 while there are fewer domains than `minDomains`."""
-        counts = self.counts[i]
-        if len(counts) < self.constraints[i].min_domains:
-            return 0
-        return min(counts.values(), default=0)
+        smallest = self._smallest[i]
+        if smallest is None:
+            counts = self.counts[i]
+            enough = len(counts) >= self.constraints[i].min_domains
+            smallest = min(counts.values(), default=0) if enough else 0
+            self._smallest[i] = smallest
+        return smallest
 
-    def update(self, pod: Object, changed: Object, node: NodeInfo, delta: int) -> None:
+    def shares_of(self, node: NodeInfo) -> list[Share]:
+        """What the node's pods add to which domains; 0 also makes a domain."""
+        if not has_all_keys(node, self.constraints):
+            return []
+        return [
+            (
+                i,
+                node.labels[constraint.topology_key],
+                count_pods_match_selector(
+                    node.pods, constraint.selector, self._namespace
+                ),
+            )
+            for i, constraint in enumerate(self.constraints)
+            if constraint.counts_node(node, self._required, self._tolerations)
+        ]
+
+    def count(self, shares: Sequence[Share]) -> None:
+        """So many more (or less) in these domains."""
+        for i, domain, number in shares:
+            counts = self.counts[i]
+            counts[domain] = counts.get(domain, 0) + number
+            self._smallest[i] = None
+
+    def forget(self, i: int, domain: str) -> None:
+        """No node is in the domain any more."""
+        del self.counts[i][domain]
+        self._smallest[i] = None
+
+    def update(self, changed: Object, node: NodeInfo, delta: int) -> None:
         """A pod more (or less) on a node."""
-        if changed["metadata"]["namespace"] != pod["metadata"]["namespace"]:
+        if changed["metadata"]["namespace"] != self._namespace:
             return
-        if any(c.topology_key not in node.labels for c in self.constraints):
+        if not has_all_keys(node, self.constraints):
             return
-        required, tolerations = (
-            required_node_affinity(pod["spec"]),
-            pod["spec"].get("tolerations") or [],
-        )
-        for constraint, counts in zip(self.constraints, self.counts, strict=True):
+        for i, constraint in enumerate(self.constraints):
             if constraint.selector.matches(
                 changed["metadata"].get("labels")
-            ) and constraint.counts_node(node, required, tolerations):
-                value = node.labels[constraint.topology_key]
-                counts[value] = counts.get(value, 0) + delta
+            ) and constraint.counts_node(node, self._required, self._tolerations):
+                self.count([(i, node.labels[constraint.topology_key], delta)])
 
 
 class SoftState:
@@ -187,7 +233,7 @@ class PodTopologySpread(
             or other["metadata"]["namespace"] != info.pod["metadata"]["namespace"]
         ):
             return False
-        constraints = self._hard_constraints(info.pod)
+        constraints = self.hard_constraints(info.pod)
         if new is None or old is None:
             return any(
                 c.selector.matches(other["metadata"].get("labels")) for c in constraints
@@ -201,13 +247,13 @@ class PodTopologySpread(
         self, info: PodInfo, _old: Object | None, _new: Object | None
     ) -> bool:
         return any(
-            constraint.honor_taints for constraint in self._hard_constraints(info.pod)
+            constraint.honor_taints for constraint in self.hard_constraints(info.pod)
         )
 
     def _is_schedulable_after_node_change(
         self, info: PodInfo, old: Object | None, new: Object | None
     ) -> bool:
-        constraints = self._hard_constraints(info.pod)
+        constraints = self.hard_constraints(info.pod)
         before, after = (
             (
                 None
@@ -233,38 +279,26 @@ class PodTopologySpread(
         self, state: CycleState, info: PodInfo, snapshot: SharedLister
     ) -> PreFilterAnswer:
         """Count the matching pods of every domain."""
-        constraints = self._hard_constraints(info.pod)
+        constraints = self.hard_constraints(info.pod)
         if not constraints:
             return None, SKIP
-        spec = info.pod["spec"]
-        namespace = info.pod["metadata"]["namespace"]
-        required = required_node_affinity(spec)
-        tolerations = spec.get("tolerations") or []
-        counts: list[dict[str, int]] = [{} for _ in constraints]
+        hard = HardState(constraints, info.pod)
         for node in snapshot.node_info_list:
-            if any(c.topology_key not in node.labels for c in constraints):
-                continue
-            for constraint, of_constraint in zip(constraints, counts, strict=True):
-                if constraint.counts_node(node, required, tolerations):
-                    value = node.labels[constraint.topology_key]
-                    number = count_pods_match_selector(
-                        node.pods, constraint.selector, namespace
-                    )
-                    of_constraint[value] = of_constraint.get(value, 0) + number
-        state.write("PreFilter" + self.name, HardState(constraints, counts))
+            hard.count(hard.shares_of(node))
+        state.write("PreFilter" + self.name, hard)
         return None, None
 
     def add_pod(
         self, state: CycleState, info: PodInfo, added: PodInfo, node: NodeInfo
     ) -> None:
         """One more."""
-        state.read("PreFilter" + self.name).update(info.pod, added.pod, node, 1)
+        state.read("PreFilter" + self.name).update(added.pod, node, 1)
 
     def remove_pod(
         self, state: CycleState, info: PodInfo, removed: PodInfo, node: NodeInfo
     ) -> None:
         """One less."""
-        state.read("PreFilter" + self.name).update(info.pod, removed.pod, node, -1)
+        state.read("PreFilter" + self.name).update(removed.pod, node, -1)
 
     def filter(self, state: CycleState, info: PodInfo, node: NodeInfo) -> Status | None:
         """Refuses nodes without the label, and domains that would stick out."""
@@ -280,7 +314,8 @@ class PodTopologySpread(
                 return unschedulable(self.name, ERR_REASON)
         return None
 
-    def _hard_constraints(self, pod: Object) -> tuple[Constraint, ...]:
+    def hard_constraints(self, pod: Object) -> tuple[Constraint, ...]:
+        """The pod's, or the profile's for it."""
         if pod["spec"].get("topologySpreadConstraints") or not self.defaults:
             return own_constraints(pod, DO_NOT_SCHEDULE)
         selector = self.find_selector(pod)
