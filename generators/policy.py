@@ -3,8 +3,8 @@
 From a recording of a fresh cluster: the lists of scenario *objects* and *authz*. Taken
 are the roles and bindings that carry the label of RBAC's defaults, the flow schemas and
 priority levels that the server itself keeps up to date, and the system's two priority
-classes; written without what the server fills in (uid, times, managed fields, status) and
-without the rules that a controller has gathered for the roles that aggregate others.
+classes; written without what the server fills in (uid, times, managed fields, status),
+and without the rules that a controller has gathered for roles that aggregate others.
 
 The recorded cluster ran a build with a controller of its vendor, so that controller's
 role and binding are left out. `bootstrappolicy` in Kubernetes' sources says the same as

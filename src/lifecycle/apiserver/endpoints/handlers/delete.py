@@ -10,7 +10,7 @@ from dataclasses import replace
 
 from lifecycle.api.status import StatusError
 from lifecycle.api.wire import Request, Response
-from lifecycle.api.worker import beside
+from lifecycle.api.worker import Pauses, beside
 from lifecycle.apiserver.endpoints.bodies import read_delete_options
 from lifecycle.apiserver.endpoints.handlers.rest import RestHandler, form
 from lifecycle.apiserver.registry.deletion import DeleteOptions, delete
@@ -40,7 +40,9 @@ async def delete_collection(
     accepted = form(request)
     page = await rest.lists.page(request, scope, DELETE_COLLECTION_PAGE)
     options = await _options(request, scope)
+    pauses = Pauses()
     for row in page.rows:
+        await pauses.pause()
         metadata = row.obj["metadata"]
         one = replace(
             scope, namespace=metadata.get("namespace", ""), name=metadata["name"]
