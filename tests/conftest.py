@@ -16,6 +16,7 @@ from typing import Any
 import pytest
 from hypothesis import HealthCheck, settings
 
+from tests.files_in_memory import use_memory
 from tests.second_try import pytest_runtest_setup as pytest_runtest_setup
 
 # how long an example takes is the machine's business, and measured in benchmarks
@@ -24,6 +25,8 @@ settings.load_profile("untimed")
 
 # kubectl lives for a tenth of a second, a fifth of which it would spend on memory that its end gives back anyway
 os.environ.setdefault("GOGC", "400")
+
+use_memory(os.environ)
 
 gc.disable()  # until all tests are collected: thousands of modules are loaded, and hardly anything is thrown away
 

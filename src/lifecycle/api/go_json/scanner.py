@@ -18,7 +18,9 @@ MAX_DEPTH = 10_000
 """How many arrays and objects Go opens before it gives up: `maxNestingDepth`."""
 _END = "unexpected end of JSON input"
 _SPACE = re.compile(rb"[ \t\r\n]*+")
-_PLAIN = rb'[^"\\\x00-\x1f]*+(?:\\(?:["\\/bfnrt]|u[0-9a-fA-F]{4})[^"\\\x00-\x1f]*+)*+'
+_PLAIN = (
+    rb'[^"\\\x00-\x1f]*+(?>(?:\\(?:["\\/bfnrt]|u[0-9a-fA-F]{4})[^"\\\x00-\x1f]*+)*)'
+)
 _IN_STRING = re.compile(_PLAIN)
 _ESCAPE = re.compile(rb"\\u([0-9a-fA-F]{0,3})")
 _STRIDE_DEPTH = 4
@@ -36,15 +38,21 @@ def _patterns() -> _Patterns:
     """What passes over many items (members) with their commas at once, if they nest at
     most `_STRIDE_DEPTH` deep.
 
-    Nothing is tried twice (`*+`), so an attempt is linear; one that fails is repeated
-    once for each level that it went into.
+    Nothing is tried twice (`*+`, `(?>…)`), so an attempt is linear; one that fails is
+    repeated once for each level that it went into. Groups are not repeated with `*+`:
+    before Python 3.11.5 that goes on from where the last, failing attempt had come to.
     """
     space, string = rb"[ \t\r\n]*+", b'"%b"' % _PLAIN
-    number = rb"-?+(?:0|[1-9][0-9]*+)(?:\.[0-9]++)?+(?:[eE][+-]?+[0-9]++)?+"
+    number = rb"-?+(?:0|[1-9][0-9]*+)(?>(?:\.[0-9]++)?)(?>(?:[eE][+-]?+[0-9]++)?)"
     value = b"(?:%b|%b|true|false|null)" % (string, number)
     for _ in range(_STRIDE_DEPTH):
-        items = rb"\[%b(?:%b%b(?:,%b(?!\])|(?=\])))*+\]" % (space, value, space, space)
-        members = rb"\{%b(?:%b%b:%b%b%b(?:,%b(?!\})|(?=\})))*+\}" % (
+        items = rb"\[%b(?>(?:%b%b(?:,%b(?!\])|(?=\])))*)\]" % (
+            space,
+            value,
+            space,
+            space,
+        )
+        members = rb"\{%b(?>(?:%b%b:%b%b%b(?:,%b(?!\})|(?=\})))*)\}" % (
             space,
             string,
             space,
@@ -58,9 +66,9 @@ def _patterns() -> _Patterns:
     member = b"%b%b:%b%b" % (string, space, space, value)
     opening = rb"\[%b(?!\])|(\{)%b%b%b:%b" % (space, space, string, space, space)
     patterns = (
-        b"(?:%b%b)*+" % (value, end),
-        b"(?:%b%b)*+" % (member, end),
-        b"(?:%b)*+" % opening,
+        b"(?>(?:%b%b)*)" % (value, end),
+        b"(?>(?:%b%b)*)" % (member, end),
+        b"(?>(?:%b)*)" % opening,
         opening,
     )
     return _Patterns(*map(re.compile, patterns))
