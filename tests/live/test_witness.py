@@ -77,6 +77,15 @@ def test_an_event_that_only_one_side_told_is_told_but_not_a_lost_race() -> None:
     assert untold(outcome(), outcome(told=(event,))) == [f"theirs only: {event}"]
     assert untold(outcome(told=(lost,)), outcome()) == []
     assert untold(outcome(told=(race,)), outcome()) != []
+    why = 'Failed to create endpoint for service ns/db: endpoints "db" already exists'
+    early = ("endpoint-controller", "Endpoints", "db", "Warning FailedToCreateEndpoint", why)
+    assert untold(outcome(told=(early,)), outcome()) == []
+    for other in (
+        ("other-controller", *early[1:]),
+        (*early[:4], f"{why} or not"),
+        (*early[:4], why.replace("already exists", "is forbidden")),
+    ):
+        assert untold(outcome(told=(other,)), outcome()) != []
 
 
 @pytest.mark.parametrize(
