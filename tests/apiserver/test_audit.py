@@ -139,7 +139,7 @@ def test_a_webhook_gets_batches_over_https(tmp_path: Path) -> None:
             client = WebhookClient(ConnectionConfig(collector.url, collector.authority.ca_pem), retry_delay=0.001)
             backend = WebhookBackend(client, max_batch=3, max_wait=60)
             for i in range(7):
-                await backend.write(b'{"n":%d}' % i)
+                backend.write(b'{"n":%d}' % i)
             await backend.close()
             assert collector.batches == [3, 3, 1]
             assert backend.dropped == 0
@@ -163,7 +163,7 @@ def test_events_are_dropped_rather_than_requests_held_up() -> None:
         silent = Silent()
         backend = WebhookBackend(silent, buffer_size=5, max_batch=10, max_wait=30)  # type: ignore[arg-type]
         for _ in range(8):
-            await backend.write(b"{}")
+            backend.write(b"{}")
         assert backend.dropped == 3
         start = asyncio.get_running_loop().time()
         assert backend._task is not None
@@ -182,11 +182,11 @@ def test_events_wait_in_so_many_bytes_and_no_more(monkeypatch: pytest.MonkeyPatc
         backend = WebhookBackend(silent, max_wait=30)  # type: ignore[arg-type]
         event = b'{"n":"%b"}' % (b"x" * 32)
         for _ in range(3):
-            await backend.write(event)
+            backend.write(event)
         assert backend.dropped == 1
         await asyncio.sleep(31)
         assert (silent.told, backend.dropped) == ([2], 3)
-        await backend.write(event)  # there is room again
+        backend.write(event)  # there is room again
         assert backend.dropped == 3
         await backend.close()
         assert silent.told == [2, 1]
@@ -204,10 +204,9 @@ def test_a_slow_request_says_so() -> None:
             await asyncio.sleep(1.25 if request.path == "/slow" else 0.4)
             return Response(obj={})
 
-        async def note(line: bytes) -> None:
-            lines.append(json.loads(line))
-
-        log = AuditLog(AuditPolicy({"rules": [{"level": "Metadata"}]}), note, clock)
+        log = AuditLog(
+            AuditPolicy({"rules": [{"level": "Metadata"}]}), lambda line: lines.append(json.loads(line)), clock
+        )
         for path in ("/slow", "/quick"):
             request = Request("GET", path, user=ROOT)
             request.info = RequestInfo(False, path, "get")

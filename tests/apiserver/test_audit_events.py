@@ -27,11 +27,7 @@ from tests.apiserver.recorded_exchanges import RECORDINGS
 def audited(policy: Object, api_handler: Any) -> tuple[Any, list[Object]]:
     """A chain that logs, and its log."""
     lines: list[Object] = []
-
-    async def note(line: bytes) -> None:
-        lines.append(fast_json.loads(line))
-
-    log = AuditLog(AuditPolicy(policy), note, Clock())
+    log = AuditLog(AuditPolicy(policy), lambda line: lines.append(fast_json.loads(line)), Clock())
     tokens = BearerTokenAuthenticator(StaticTokenAuthenticator({}))
     config = ChainConfig(Authenticator(tokens), AlwaysAllow(), audit=log)
     return default_build_handler_chain(api_handler, config), lines

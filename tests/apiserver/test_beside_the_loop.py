@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import threading
+from itertools import count
 from pathlib import Path
 from typing import Any
 
@@ -141,13 +142,24 @@ def test_what_is_logged_of_a_large_request_is_copied_encoded_and_written_by_the_
     assert len(last["requestObject"]["data"]) == keys
 
 
+class Ticking(Clock):
+    """A second later each time: a backup's name has its milliseconds."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self._seconds = count(1_800_000_000)
+
+    def now(self) -> float:
+        return float(next(self._seconds))
+
+
 def test_long_lines_of_the_worker_and_short_ones_of_the_loop_stay_whole_also_when_the_file_is_full(
     tmp_path: Path,
 ) -> None:
     written = [b"%d" % (number % 10) * (LARGE + 1 if number % 2 else 9) for number in range(60)]
 
     async def main() -> None:
-        backend = LogBackend(tmp_path / "audit.log", Clock())
+        backend = LogBackend(tmp_path / "audit.log", Ticking())
         assert backend._file is not None
         backend._file._limit = 10 * LARGE
         await asyncio.gather(*map(backend.write, written))

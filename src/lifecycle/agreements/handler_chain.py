@@ -161,11 +161,11 @@ async def written_again(
     last = events[-1]
     lines: list[Object] = []
     level = last["level"]
-
-    async def note(line: bytes) -> None:
-        lines.append(json.loads(line))
-
-    log = AuditLog(AuditPolicy({"rules": [{"level": level}]}), note, Clock())
+    log = AuditLog(
+        AuditPolicy({"rules": [{"level": level}]}),
+        lambda line: lines.append(json.loads(line)),
+        Clock(),
+    )
     as_recorded = _AsRecorded(last)
 
     config = ChainConfig(

@@ -17,6 +17,7 @@ import contextlib
 import logging
 import sys
 from collections import deque
+from collections.abc import Awaitable
 from pathlib import Path
 from typing import Protocol
 
@@ -41,8 +42,8 @@ log = logging.getLogger(__name__)
 class Backend(Protocol):
     """Takes events."""
 
-    async def write(self, line: bytes) -> None:
-        """One event as JSON, without a newline."""
+    def write(self, line: bytes) -> Awaitable[None] | None:
+        """One event as JSON, without a newline; what to wait for, if anything."""
         ...
 
     async def close(self) -> None:
@@ -115,8 +116,8 @@ class WebhookBackend:
         self.dropped = 0
         """Events that found the buffer full, or whose batch could not be sent."""
 
-    async def write(self, line: bytes) -> None:
-        """See `Backend`. Never waits."""
+    def write(self, line: bytes) -> None:
+        """See `Backend`. Nothing to wait for."""
         bytes_waiting = self._bytes + len(line)
         if len(self._buffer) >= self._size or bytes_waiting > BUFFER_BYTES:
             self.dropped += 1
@@ -179,7 +180,9 @@ class Backends:
     async def write(self, line: bytes) -> None:
         """See `Backend`."""
         for backend in self._backends:
-            await backend.write(line)
+            waiting = backend.write(line)
+            if waiting is not None:
+                await waiting
 
     async def close(self) -> None:
         """See `Backend`."""

@@ -61,7 +61,7 @@ SLOW = 0.5
 """Requests that take longer (seconds) say so in an annotation."""
 LATENCY_TOTAL = "apiserver.latency.k8s.io/total"
 
-Sink = Callable[[bytes], Awaitable[None]]
+Sink = Callable[[bytes], Awaitable[None] | None]
 """Takes one event as a line of JSON, without the newline."""
 
 
@@ -188,9 +188,10 @@ class AuditLog:
             return
         size = 0 if stage == RECEIVED else event.get("size", 0)
         with span("apiserver", "audit", audit_stage=stage):
-            await self._sink(
-                await beside(size, self._line, stage, request, user, event, config)
-            )
+            line = await beside(size, self._line, stage, request, user, event, config)
+            waiting = self._sink(line)
+            if waiting is not None:
+                await waiting
 
     def _line(
         self,
