@@ -11,7 +11,6 @@ from unittest.mock import patch
 
 import pytest
 
-from lifecycle.api.clock import run_virtual
 from lifecycle.api.resources import resource
 from lifecycle.api.wire import Object, RequestInfo, UserInfo
 from lifecycle.api.worker import PIECES, Turn
@@ -334,5 +333,5 @@ def test_each_variable_is_a_piece_of_its_own_so_that_many_do_not_hold_the_loop(m
     monkeypatch.setattr(Turn, "work", work)
     attributes = Attributes("CREATE", resource("configmaps"), "", "default", "m", config_map(a="1"))
     evaluation = Evaluation(attributes, resource("configmaps"), namespace=None, composition=composition)
-    assert run_virtual(evaluation.evaluate(program)) is True
+    assert asyncio.run(evaluation.evaluate(program)) is True
     assert pieces == ["'x'", *(f"variables.v{n} + 'x'" for n in range(4)), "variables.v4 == 'xxxxx'"]

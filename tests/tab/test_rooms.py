@@ -107,7 +107,7 @@ def ask(part: str, folder: Path) -> dict[str, Any]:
     told = [line for line in out.splitlines() if line.startswith('{"untrue"')]
     assert told, out[-6000:]
     result: dict[str, Any] = json.loads(told[-1])
-    assert result["code"] == 0, out[-6000:]
+    assert result["code"] == 0, out.partition('{"untrue"')[0][-6000:]
     return result
 
 
