@@ -134,7 +134,7 @@ class Side:
         config = KubeletConfiguration(
             NODE,
             ADDRESS,
-            capacity=machine_capacity(),
+            capacity=machine_capacity(self.folder),
             local=local,
             listen=Listen(self.cluster.server.certificates.server_context(), port=self.port),
             sync_frequency=60.0,
