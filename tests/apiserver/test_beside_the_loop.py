@@ -12,10 +12,14 @@ import pytest
 
 from lifecycle.api import fast_json
 from lifecycle.api.clock import Clock
+from lifecycle.api.names import NameSource
 from lifecycle.api.resources import resource
 from lifecycle.api.status import invalid
 from lifecycle.api.wire import Object, Request, RequestInfo
 from lifecycle.api.worker import LARGE, size_of
+from lifecycle.apiserver.admission import service_account
+from lifecycle.apiserver.admission.attributes import Attributes
+from lifecycle.apiserver.admission.service_account import MANY, ServiceAccount
 from lifecycle.apiserver.audit.backends import LogBackend
 from lifecycle.apiserver.audit.options import AuditOptions
 from lifecycle.apiserver.endpoints import negotiation
@@ -28,8 +32,9 @@ from lifecycle.apiserver.registry import store
 from lifecycle.apiserver.registry.rest.strategy import GENERIC
 from lifecycle.apiserver.registry.scope import MAX_MANAGER_LENGTH, scope_of, user_agent_manager
 from lifecycle.apiserver.server.create_server_chain import create_server_chain
+from lifecycle.apiserver.storage.object_reader import StaticReader
 from lifecycle.etcd.memory import MemoryStore
-from tests.apiserver.admission_server import Asker, config_map
+from tests.apiserver.admission_server import Asker, config_map, pod
 
 MAPS = "/api/v1/namespaces/default/configmaps"
 
@@ -186,3 +191,25 @@ def test_what_is_no_json_has_no_size() -> None:
     assert size_of({"a": [1]}) == len('{"a":[1]}')
     assert size_of(None) == len("null")
     assert size_of({"a": object()}) == 0
+
+
+@pytest.mark.parametrize(("containers", "thread"), [(2, "MainThread"), (MANY + 1, "worker")])
+def test_the_token_is_mounted_by_the_worker_if_there_are_many_containers(
+    containers: int, thread: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    called = where(monkeypatch, service_account, "_mount_token")
+    attributes = Attributes("CREATE", resource("pods"), "", "default", "a", pod("a", *["nginx"] * containers))
+    account = {"apiVersion": "v1", "kind": "ServiceAccount", "metadata": {"name": "default", "namespace": "default"}}
+    plugin = ServiceAccount(StaticReader([account]), NameSource(1))
+
+    async def main() -> None:
+        waiting = plugin.admit(attributes)
+        if waiting is not None:
+            await waiting
+
+    asyncio.run(main())
+    assert called == [thread]
+    assert attributes.obj is not None
+    spec = attributes.obj["spec"]
+    (volume,) = spec["volumes"]
+    assert {each["volumeMounts"][0]["name"] for each in spec["containers"]} == {volume["name"]}

@@ -22,6 +22,7 @@ from lifecycle.api.names import NameSource
 from lifecycle.api.resources import resource
 from lifecycle.api.validation import content
 from lifecycle.api.wire import Object
+from lifecycle.api.worker import LARGE, beside
 from lifecycle.apiserver.admission.attributes import CREATE, UPDATE, Attributes
 from lifecycle.apiserver.admission.chain import PODS, Plugin
 from lifecycle.apiserver.authz.node_graph import MIRROR_POD, references
@@ -36,6 +37,9 @@ ENFORCE_MOUNTABLE_SECRETS = "kubernetes.io/enforce-mountable-secrets"
 
 ATTEMPTS = 10
 RETRY_SECONDS = 0.15
+CONTAINERS = ("initContainers", "containers")
+MANY = 1_000
+"""Containers from which on it is the worker that mounts the token in each."""
 """How long to wait for the `default` account of a new namespace, which a controller
 makes.
 """
@@ -75,8 +79,7 @@ class ServiceAccount(Plugin):
         account = self._account(attributes.namespace, spec["serviceAccountName"])
         if account is None and spec["serviceAccountName"] == DEFAULT_NAME:
             return self._wait(attributes)
-        self._set(attributes, account)
-        return None
+        return self._set(attributes, account)
 
     def validate(self, attributes: Attributes) -> None:
         """Refuse pods that refer to what they may not."""
@@ -106,9 +109,13 @@ class ServiceAccount(Plugin):
             account = self._account(attributes.namespace, DEFAULT_NAME)
             if account is not None:
                 break
-        self._set(attributes, account)
+        waiting = self._set(attributes, account)
+        if waiting is not None:
+            await waiting
 
-    def _set(self, attributes: Attributes, account: Object | None) -> None:
+    def _set(
+        self, attributes: Attributes, account: Object | None
+    ) -> Awaitable[None] | None:
         assert attributes.obj is not None
         spec = attributes.obj["spec"]
         if account is None:
@@ -118,39 +125,18 @@ class ServiceAccount(Plugin):
             raise attributes.forbidden(
                 f"error looking up service account {where}: {why}"
             )
-        if should_automount(account, spec):
-            self._mount_token(spec)
         if not spec.get("imagePullSecrets") and account.get("imagePullSecrets"):
             spec["imagePullSecrets"] = [
                 {"name": secret.get("name", "")}
                 for secret in account["imagePullSecrets"]
             ]
-
-    def _mount_token(self, spec: Object) -> None:
-        volumes = spec.get("volumes") or []
-        existing = next(
-            (
-                v["name"]
-                for v in volumes
-                if v.get("name", "").startswith(f"{VOLUME_NAME}-")
-            ),
-            "",
-        )
-        name = existing or self._names.generate_name(f"{VOLUME_NAME}-")
-        mounted = False
-        for key in ("initContainers", "containers"):
-            for container in spec.get(key) or ():
-                mounts = container.get("volumeMounts") or []
-                if any(mount.get("mountPath") == MOUNT_PATH for mount in mounts):
-                    continue
-                mount = {"name": name, "readOnly": True, "mountPath": MOUNT_PATH}
-                container["volumeMounts"] = [*mounts, mount]
-                mounted = True
-        if mounted and not existing:
-            spec["volumes"] = [
-                *volumes,
-                {"name": name, "projected": token_volume_source()},
-            ]
+        if not should_automount(account, spec):
+            return None
+        name = _token_volume(spec) or self._names.generate_name(f"{VOLUME_NAME}-")
+        if sum(len(spec.get(key) or ()) for key in CONTAINERS) > MANY:
+            return beside(LARGE + 1, _mount_token, spec, name)
+        _mount_token(spec, name)
+        return None
 
     def _limit_secrets(self, attributes: Attributes, containers: Iterable[str]) -> None:
         """An account may insist that its pods use no other secrets than those it
@@ -169,6 +155,27 @@ class ServiceAccount(Plugin):
         why = _unmountable_secret(account, spec, containers)
         if why:
             raise attributes.forbidden(why)
+
+
+def _token_volume(spec: Object) -> str:
+    """The name of the volume that somebody has given the pod already, or nothing."""
+    names = (volume.get("name", "") for volume in spec.get("volumes") or ())
+    return next((name for name in names if name.startswith(f"{VOLUME_NAME}-")), "")
+
+
+def _mount_token(spec: Object, name: str) -> None:
+    mounted = False
+    for key in CONTAINERS:
+        for container in spec.get(key) or ():
+            mounts = container.get("volumeMounts") or []
+            if any(mount.get("mountPath") == MOUNT_PATH for mount in mounts):
+                continue
+            mount = {"name": name, "readOnly": True, "mountPath": MOUNT_PATH}
+            container["volumeMounts"] = [*mounts, mount]
+            mounted = True
+    volumes = spec.get("volumes") or []
+    if mounted and not any(volume.get("name") == name for volume in volumes):
+        spec["volumes"] = [*volumes, {"name": name, "projected": token_volume_source()}]
 
 
 def should_automount(account: Object, spec: Object) -> bool:
