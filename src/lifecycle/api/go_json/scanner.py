@@ -21,12 +21,13 @@ _END = "unexpected end of JSON input"
 _SPACE = re.compile(rb"[ \t\r\n]*+")
 
 
-def _repeated(group: bytes) -> bytes:
+def _repeated(group: bytes, times: bytes = b"*") -> bytes:
     """A group as often as it comes, and never tried again. Before Python 3.11.5 `*+`
     goes on from where the last, failing attempt had come to; the other form, which does
     not, takes four times as long.
     """
-    return (b"%b*+" if sys.version_info >= (3, 11, 5) else b"(?>%b*)") % group
+    form = b"%b%b+" if sys.version_info >= (3, 11, 5) else b"(?>%b%b)"
+    return form % (group, times)
 
 
 _PLAIN = rb'[^"\\\x00-\x1f]*+' + _repeated(
@@ -74,7 +75,7 @@ def _patterns() -> _Patterns:
     patterns = (
         _repeated(b"(?:%b%b)" % (value, end)),
         _repeated(b"(?:%b%b)" % (member, end)),
-        _repeated(b"(?:%b)" % opening),
+        _repeated(b"(?:%b)" % opening, b"{0,4096}"),  # more are too many soon
         opening,
     )
     return _Patterns(*map(re.compile, patterns))
