@@ -164,9 +164,8 @@ async def table(words: list[str], options: list[str]) -> list[Outcome]:
 def main() -> None:
     """Exit 1 if an answer took too long."""
     words = sys.argv[1:]
-    options = words[words.index("--") + 1 :] if "--" in words else []
-    chosen = [word for word in words[: len(words) - len(options)] if word != "--"]
-    outcomes = asyncio.run(table(chosen, options))
+    end = words.index("--") if "--" in words else len(words)
+    outcomes = asyncio.run(table(words[:end], words[end + 1 :]))
     slow = [outcome for outcome in outcomes if outcome.stall > LONGEST]
     print(f"{len(outcomes)} attacks; load {os.getloadavg()[0]:.1f}; {len(slow)} over {LONGEST:g} ms")
     sys.exit(bool(slow))

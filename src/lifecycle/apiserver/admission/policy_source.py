@@ -26,6 +26,11 @@ class ConfigurationError(Exception):
     """
 
 
+def refuses_failures(policy: Object) -> bool:
+    """Whether what cannot be evaluated is refused: `failurePolicy`."""
+    return bool(policy["spec"].get("failurePolicy") != "Ignore")
+
+
 class Hook(NamedTuple, Generic[E]):
     """A policy, its bindings, and what is compiled of it."""
 
@@ -35,8 +40,8 @@ class Hook(NamedTuple, Generic[E]):
 
     @property
     def fails(self) -> bool:
-        """Whether what cannot be evaluated is refused: `failurePolicy`."""
-        return self.policy["spec"].get("failurePolicy") != "Ignore"
+        """See `refuses_failures`."""
+        return refuses_failures(self.policy)
 
     @property
     def name(self) -> str:

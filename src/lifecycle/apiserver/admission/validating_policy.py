@@ -31,6 +31,7 @@ from lifecycle.apiserver.admission.policy_source import (
     ConfigurationError,
     Hook,
     PolicySource,
+    refuses_failures,
 )
 from lifecycle.apiserver.audit.context import annotate
 from lifecycle.apiserver.authz.authorizer import Authorize
@@ -70,7 +71,7 @@ class Validator:
     def __init__(self, policy: Object) -> None:
         spec = policy["spec"]
         params = bool(spec.get("paramKind"))
-        self.fails = spec.get("failurePolicy") != "Ignore"
+        self.fails = refuses_failures(policy)
         self.composition = Composition(params=params)
         self.problem = ""
         self.conditions = MatchConditions(

@@ -23,7 +23,7 @@ from lifecycle.api.clock import Clock, parse_time
 from lifecycle.api.go_duration import go_duration
 from lifecycle.api.tracing import span
 from lifecycle.api.wire import Handler, Object, Request, Response, UserInfo, WatchFrame
-from lifecycle.api.worker import beside
+from lifecycle.api.worker import LARGE, beside
 from lifecycle.apiserver.audit.context import audit_event
 from lifecycle.apiserver.audit.event import (
     decoded,
@@ -248,7 +248,8 @@ class AuditLog:
                 event.setdefault("annotations", {})[LATENCY_TOTAL] = go_duration(took)
         if done and event.get("annotations"):
             line["annotations"] = dict(sorted(event["annotations"].items()))
-        return fast_json.dumps_in_parts(line)
+        large = event.get("size", 0) > LARGE
+        return (fast_json.dumps_in_parts if large else fast_json.dumps)(line)
 
 
 def _size(request: Request, response: Response) -> int:

@@ -5,10 +5,10 @@ every node that did not change since the one before gives the same answers. Here
 are kept, by the pod's signature (see `equivalence.py`), from its second pod on: the
 first looks at no more nodes than it needs, and may be the only one of its kind.
 
-Some pods cannot be told apart by signature. They, and any pod while a preemptor is
-nominated to a node, take the plain path in `schedule_pod.py`, and so does every pod of
-a profile with a plugin that has no adapter. The two give the same answer, scores and
-all, which the tests check.
+Some pods cannot be told apart by signature. They, and a pod that a node is kept for,
+take the plain path in `schedule_pod.py`, and so does every pod of a profile with a
+plugin that has no adapter. The two give the same answer, scores and all, which the
+tests check.
 
 Upstream has the same idea since v1.35: `pkg/scheduler/framework/runtime/batch.go`
 (`OpportunisticBatch`) reuses the sorted nodes of the pod before, if its signature
