@@ -46,6 +46,7 @@ from lifecycle.scheduler.framework.interface import (
 )
 from lifecycle.scheduler.framework.listers import SharedLister
 from lifecycle.scheduler.framework.node_info import NodeInfo, PodInfo
+from lifecycle.scheduler.framework.node_to_status import NodeToStatus
 from lifecycle.scheduler.framework.runtime.options import Registry
 from lifecycle.scheduler.framework.status import SKIP, Code, Status, unschedulable
 from lifecycle.scheduler.framework.types import ClusterEvent, QueuedPodInfo, QueueingHintFn
@@ -114,7 +115,7 @@ class EveryPoint(
         return unschedulable(self.name, "not in the mood") if info.key.endswith("/hopeless") else None
 
     async def post_filter(
-        self, state: CycleState, info: PodInfo, snapshot: SharedLister, node_to_status: Mapping[str, Status]
+        self, state: CycleState, info: PodInfo, snapshot: SharedLister, node_to_status: NodeToStatus
     ) -> PostFilterAnswer:
         self.note("PostFilter")
         return None, unschedulable(self.name, "nor can I help")

@@ -28,6 +28,7 @@ from lifecycle.scheduler.extender import HTTPExtender
 from lifecycle.scheduler.framework.cycle_state import CycleState
 from lifecycle.scheduler.framework.handle import ExtenderError
 from lifecycle.scheduler.framework.node_info import NodeInfo, PodInfo
+from lifecycle.scheduler.framework.node_to_status import NodeToStatus
 from lifecycle.scheduler.framework.runtime.framework import Framework
 from lifecycle.scheduler.framework.status import Status, unresolvable
 from lifecycle.scheduler.framework.types import Diagnosis, FitError
@@ -219,13 +220,10 @@ class Algorithm:
         equivalence.look_again()
         nodes = self.snapshot.node_info_list
         total = len(nodes)
-        kept = self._kept_nodes()
         start = self.next_start_node_index % total
-        positions, looked_at = equivalence.window(
-            start, self._num_to_find(total), info, kept
-        )
+        positions, looked_at = equivalence.window(start, self._num_to_find(total))
         if not positions and equivalence.tells_why:
-            diagnosis = equivalence.diagnosis(info, nodes, kept)
+            diagnosis = equivalence.diagnosis()
             if equivalence.possible:
                 state.adopt(equivalence.state)
                 raise FitError(total, diagnosis)
@@ -258,15 +256,6 @@ class Algorithm:
         nominated = (info.pod.get("status") or {}).get("nominatedNodeName")
         return nominated or self.nominator.nominated_node_of(info.key)
 
-    def _kept_nodes(self) -> dict[int, NodeInfo]:
-        """Nodes that are kept for somebody, by position."""
-        places, nodes = self.snapshot.position, self.snapshot.node_info_list
-        return {
-            places[name]: nodes[places[name]]
-            for name in self.nominator.nodes
-            if name in places
-        }
-
     def _find_nodes_that_fit_pod(
         self, state: CycleState, info: PodInfo, diagnosis: Diagnosis
     ) -> list[NodeInfo]:
@@ -280,8 +269,8 @@ class Algorithm:
                 raise status.as_error()
             diagnosis.pre_filter_message = status.message
             diagnosis.add_plugin_status(status)
-            diagnosis.node_to_status = dict.fromkeys(
-                (node.name for node in snapshot.node_info_list), status
+            diagnosis.node_to_status = NodeToStatus(
+                dict.fromkeys(snapshot.node_info_map, status)
             )
             return []
         only = result.node_names

@@ -334,9 +334,6 @@ def test_why_a_kind_of_pods_fits_nowhere_is_not_found_out_anew_for_each() -> Non
     assert counting.calls == 2 * 600
 
 
-POD = PodInfo(make_pod("pod"))
-
-
 def an_equivalence_with_a_refused_first_node(nodes: int) -> Equivalence:
     taint: Object = {"key": "control-plane", "effect": "NoSchedule"}
     model = Model([make_node("control-plane", taints=(taint,)), make_node("n1")], batch=True)
@@ -349,8 +346,8 @@ def an_equivalence_with_a_refused_first_node(nodes: int) -> Equivalence:
 
 def test_a_window_goes_round_and_leaves_out_who_is_refused() -> None:
     equivalence = an_equivalence_with_a_refused_first_node(401)
-    assert equivalence.window(0, 100, POD) == (list(range(1, 101)), 101)
-    assert equivalence.window(390, 20, POD) == ([*range(390, 401), *range(1, 10)], 21)
+    assert equivalence.window(0, 100) == (list(range(1, 101)), 101)
+    assert equivalence.window(390, 20) == ([*range(390, 401), *range(1, 10)], 21)
 
 
 def test_a_window_takes_as_much_memory_among_many_nodes_as_among_few() -> None:
@@ -358,7 +355,7 @@ def test_a_window_takes_as_much_memory_among_many_nodes_as_among_few() -> None:
     for nodes in (500, 50_000):
         equivalence = an_equivalence_with_a_refused_first_node(nodes)
         tracemalloc.start()
-        equivalence.window(0, 100, POD)
+        equivalence.window(0, 100)
         peaks.append(tracemalloc.get_traced_memory()[1])
         tracemalloc.stop()
     assert peaks[1] < peaks[0] + 10_000  # a place in a list is 8 bytes

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from typing import Any
 
 import pytest
@@ -34,6 +34,7 @@ from lifecycle.scheduler.framework.interface import (
 )
 from lifecycle.scheduler.framework.listers import SharedLister
 from lifecycle.scheduler.framework.node_info import NodeInfo, PodInfo
+from lifecycle.scheduler.framework.node_to_status import NodeToStatus
 from lifecycle.scheduler.framework.plugins.priority_sort import PrioritySort
 from lifecycle.scheduler.framework.runtime.framework import Framework
 from lifecycle.scheduler.framework.status import (
@@ -195,7 +196,7 @@ def test_a_filter_that_breaks_or_answers_nonsense_is_named() -> None:
 
 class PostFilters(Plain, PostFilterPlugin):
     async def post_filter(
-        self, state: CycleState, info: PodInfo, snapshot: SharedLister, node_to_status: Mapping[str, Status]
+        self, state: CycleState, info: PodInfo, snapshot: SharedLister, node_to_status: NodeToStatus
     ) -> PostFilterAnswer:
         return self.say()
 

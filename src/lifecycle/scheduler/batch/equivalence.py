@@ -15,13 +15,14 @@ into view.
 
 from __future__ import annotations
 
-from collections.abc import Hashable, Mapping, Sequence
-from itertools import chain
+from collections import Counter
+from collections.abc import Hashable, Iterable, Iterator, Sequence
 from typing import Any
 
 from lifecycle.scheduler.backend.cache.snapshot import Snapshot
 from lifecycle.scheduler.batch.adapters import ADAPTERS
 from lifecycle.scheduler.batch.interface import ClassFilter, ClassScorer, Observer
+from lifecycle.scheduler.batch.status_by_class import StatusByClass
 from lifecycle.scheduler.framework.cycle_state import CycleState
 from lifecycle.scheduler.framework.interface import FilterPlugin
 from lifecycle.scheduler.framework.node_info import NodeInfo, PodInfo
@@ -29,7 +30,10 @@ from lifecycle.scheduler.framework.runtime.framework import Framework
 from lifecycle.scheduler.framework.status import Status
 from lifecycle.scheduler.framework.types import Diagnosis
 
-NO_NODES: Mapping[int, NodeInfo] = {}
+PIECE = 512
+"""So many nodes are looked at in one go: most are never looked at, and there may be
+thousands.
+"""
 
 MAX_CLASSES = 20_000
 """So many are remembered before all that no node has any more are forgotten."""
@@ -53,6 +57,8 @@ class Equivalence:
         self.state = CycleState()
         self.keys: list[int] = []
         """Each node's class; of those ruled out -1 and less, one for each reason."""
+        self.sizes: Counter[int] = Counter()
+        """How many nodes of each class there are."""
         self.infeasible = 0
         self._reasons: list[Status] = []
         self._numbers_of_reasons: dict[Status, int] = {}
@@ -61,8 +67,7 @@ class Equivalence:
         """For each number what the class filters look at, then what scorers do."""
         self._samples: list[NodeInfo] = []
         """For each number a node of the class, where there are class filters."""
-        self._beside: dict[str, tuple[tuple[Any, ...], Status | None]] = {}
-        """By node: asked by whom, about what, beside whom; and the answer."""
+        self._position = snapshot.position
         self._filters: list[FilterPlugin] = []
         self._class_filters: list[ClassFilter] = []
         self._scorers: list[ClassScorer] = []
@@ -78,6 +83,8 @@ class Equivalence:
         if self.possible:
             self._evaluate_all(info, snapshot)
         self._seen = len(snapshot.changes)
+        self._nominations = len(framework.nominator.changes)
+        self._priority = info.priority
 
     def _prepare(self, info: PodInfo, snapshot: Snapshot) -> bool:
         state = self.state
@@ -121,6 +128,7 @@ class Equivalence:
         """Find every node's class anew."""
         self._version = self._observers_version
         self.keys = [self._class_of(info, node) for node in snapshot.node_info_list]
+        self.sizes = Counter(self.keys)
         self.infeasible = sum([key < 0 for key in self.keys])
 
     @property
@@ -128,28 +136,51 @@ class Equivalence:
         return sum([observer.version for observer in self._counting])
 
     def catch_up(self, info: PodInfo, snapshot: Snapshot) -> None:
-        """Re-evaluate the nodes that changed since last time."""
-        changes = snapshot.changes
-        if self._seen == len(changes):
-            return
-        changed = set(changes[self._seen :])
-        self._seen = len(changes)
+        """Re-evaluate the nodes that changed since last time, and those whose answer to
+        this pod may be another because of whom they are kept for.
+        """
+        changed = set(snapshot.changes[self._seen :])
+        self._seen = len(snapshot.changes)
         nodes = snapshot.node_info_list
         for observer in self._counting:
             for position in changed:
                 observer.observe(position, nodes[position])
+        changed.update(self._nominations_since(info))
+        if not changed:
+            return
         if self._version != self._observers_version:
             self._classify(info, snapshot)
             return
         keys = self.keys.copy()  # a decision may still be looking at the old ones
         for position in changed:
-            key = self._class_of(info, nodes[position])
-            self.infeasible += (key < 0) - (keys[position] < 0)
-            keys[position] = key
+            before, key = keys[position], self._class_of(info, nodes[position])
+            if key != before:
+                self.infeasible += (key < 0) - (before < 0)
+                self.sizes[before] -= 1
+                self.sizes[key] += 1
+                keys[position] = key
         self.keys = keys
 
+    def _nominations_since(self, info: PodInfo) -> Iterable[int]:
+        """Nodes that are kept for others than last time; for a pod of another priority,
+        or where the pods of other nodes count, all nodes that are kept.
+        """
+        nominator = self.framework.nominator
+        names: Iterable[str] = nominator.changes[self._nominations :]
+        self._nominations = len(nominator.changes)
+        if self._class_filters or self._priority != info.priority:
+            self._priority = info.priority
+            names = {*names, *nominator.nodes}
+        return [self._position[name] for name in names if name in self._position]
+
     def _class_of(self, info: PodInfo, node: NodeInfo) -> int:
-        state = self.state
+        state, nominator = self.state, self.framework.nominator
+        if nominator and node.name in nominator.nodes:
+            status = self.framework.run_filter_plugins_with_nominated_pods(
+                state, info, node
+            )
+            if status is not None:
+                return self._ruled_out(status)
         for plugin in self._filters:
             status = plugin.filter(state, info, node)
             if status is not None:
@@ -193,74 +224,43 @@ class Equivalence:
         for of_class in self._class_filters:
             (skip.add if of_class.skipped else skip.discard)(of_class.plugin.name)
 
-    def refusal_beside_nominated(self, info: PodInfo, node: NodeInfo) -> Status | None:
-        """What speaks against a node that is kept for somebody."""
-        framework = self.framework
-        nominated = framework.nominator.nominated_pods_for_node(node.name)
-        asked = (info.priority, node.generation, *nominated)
-        before, status = self._beside.get(node.name, ((), None))
-        if before != asked or self._class_filters:
-            status = framework.run_filter_plugins_with_nominated_pods(
-                self.state, info, node
-            )
-            self._beside[node.name] = asked, status
-        if status is not None and not status.rejected:
-            self.possible = False
-        return status
-
-    def diagnosis(
-        self, info: PodInfo, nodes: Sequence[NodeInfo], kept: Mapping[int, NodeInfo]
-    ) -> Diagnosis:
-        """Why no node will do; `kept` as for `window`."""
-        diagnosis = Diagnosis(evaluated=len(nodes))
-        of_class = {number: self._refusal(number) for number in set(self.keys)}
-        told = diagnosis.node_to_status
-        for position, number in enumerate(self.keys):
-            status = of_class[number]
-            if position in kept:
-                status = self.refusal_beside_nominated(info, kept[position])
+    def diagnosis(self) -> Diagnosis:
+        """Why no node will do."""
+        of_class = {}
+        for number in +self.sizes:
+            status = self._refusal(number)
             if status is not None:
-                told[nodes[position].name] = status
-        for status in {id(status): status for status in told.values()}.values():
+                of_class[number] = status
+        told = StatusByClass(self._position, self.keys, of_class, +self.sizes)
+        diagnosis = Diagnosis(told, evaluated=len(self.keys))
+        for status in of_class.values():
             diagnosis.add_plugin_status(status)
         return diagnosis
 
-    def window(
-        self,
-        start: int,
-        num_nodes_to_find: int,
-        info: PodInfo,
-        kept: Mapping[int, NodeInfo] = NO_NODES,
-    ) -> tuple[list[int], int]:
+    def window(self, start: int, num_nodes_to_find: int) -> tuple[list[int], int]:
         """The first so many feasible positions from `start` on, and how many nodes were
-        looked at. `kept`: nodes, by position, that are kept for somebody; of those each
-        pod has to ask for itself.
+        looked at.
         """
         keys = self.keys
         total = len(keys)
-        if not self.infeasible and not self._class_filters and not kept:
+        if not self.infeasible and not self._class_filters:
             looked_at = min(num_nodes_to_find, total)
             end = start + looked_at
             if end <= total:
                 return list(range(start, end)), looked_at
             return [*range(start, total), *range(end - total)], looked_at
         feasible: list[int] = []
-        looked_at = 0
+        if self.infeasible == total:
+            return feasible, total
         admitted: dict[int, bool] = {}
-        # one by one: most of the nodes are never looked at, and there may be thousands
-        for position in chain(range(start, total), range(start)):
-            looked_at += 1
-            number = keys[position]
-            admits = admitted.get(number)
-            if admits is None:
-                admits = admitted[number] = self._refusal(number) is None
-            if admits and kept and position in kept:
-                admits = self.refusal_beside_nominated(info, kept[position]) is None
-            if admits:
-                feasible.append(position)
-                if len(feasible) == num_nodes_to_find:
-                    break
-        return feasible, looked_at
+        for piece in _pieces(start, total):
+            for number in {*keys[piece.start : piece.stop]} - admitted.keys():
+                admitted[number] = self._refusal(number) is None
+            feasible += [position for position in piece if admitted[keys[position]]]
+            if len(feasible) >= num_nodes_to_find:
+                del feasible[num_nodes_to_find:]
+                return feasible, (feasible[-1] - start) % total + 1
+        return feasible, total
 
     def scores(
         self, positions: Sequence[int]
@@ -283,3 +283,10 @@ class Equivalence:
                 plugin, self.state, raw
             )
         return numbers, table
+
+
+def _pieces(start: int, total: int) -> Iterator[range]:
+    """All positions from `start` on, and round, some at a time."""
+    for first, end in ((start, total), (0, start)):
+        for at in range(first, end, PIECE):
+            yield range(at, min(at + PIECE, end))

@@ -25,6 +25,7 @@ from lifecycle.api.wire import Object
 from lifecycle.scheduler.framework.cycle_state import CycleState
 from lifecycle.scheduler.framework.listers import SharedLister
 from lifecycle.scheduler.framework.node_info import NodeInfo, PodInfo
+from lifecycle.scheduler.framework.node_to_status import NodeToStatus
 from lifecycle.scheduler.framework.status import Status
 from lifecycle.scheduler.framework.types import (
     ClusterEvent,
@@ -146,7 +147,7 @@ class PostFilterPlugin(Plugin):
         state: CycleState,
         info: PodInfo,
         snapshot: SharedLister,
-        node_to_status: Mapping[str, Status],
+        node_to_status: NodeToStatus,
     ) -> PostFilterAnswer:
         """Success (None) if the pod will fit, or why not. No result leaves an earlier
         nomination as it is. `node_to_status` lacks nodes that were not looked at.

@@ -23,11 +23,21 @@ List = Callable[[], Iterable[Object]]
 class SharedLister(Protocol):
     """The snapshot that a scheduling cycle works on.
 
-    `image_nodes` says on how many nodes an image is.
+    `image_nodes` says on how many nodes an image is. `layout` changes with the list of
+    nodes; `changes` has the positions of those that were replaced since, oldest first.
     """
 
     @property
     def node_info_list(self) -> Sequence[NodeInfo]: ...
+
+    @property
+    def position(self) -> Mapping[str, int]: ...
+
+    @property
+    def layout(self) -> int: ...
+
+    @property
+    def changes(self) -> Sequence[int]: ...
 
     @property
     def have_pods_with_affinity(self) -> Mapping[str, NodeInfo]: ...

@@ -8,11 +8,14 @@ Upstream: `staging/src/k8s.io/kube-scheduler/framework/types.go` (`ClusterEvent`
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass, field
+from typing import Protocol
 
 from lifecycle.api.wire import Object
 from lifecycle.scheduler.framework.node_info import PodInfo
+from lifecycle.scheduler.framework.node_to_status import NodeToStatus
 from lifecycle.scheduler.framework.status import Code, Status
 
 
@@ -49,6 +52,14 @@ def itself(pod: PodInfo, _old: Object | None, new: Object | None) -> bool:
     )
 
 
+class Gate(Protocol):
+    """A plugin that keeps pods out of the queue."""
+
+    name: str
+
+    def pre_enqueue(self, pod: Object) -> Status | None: ...
+
+
 class QueuedPodInfo:
     """A pod on its way through the queue. `timestamp`: when it was last put in (seconds
     of the clock); `attempts`: how often it was tried.
@@ -80,12 +91,12 @@ class QueuedPodInfo:
         self.consecutive_errors = 0
         self.unschedulable_plugins: set[str] = set()
         self.pending_plugins: set[str] = set()
-        self.gating_plugin = ""
+        self.gating_plugin: Gate | None = None
 
     @property
     def gated(self) -> bool:
         """Whether a plugin keeps it out of the queue."""
-        return bool(self.gating_plugin)
+        return self.gating_plugin is not None
 
     @property
     def key(self) -> str:
@@ -106,7 +117,7 @@ class Diagnosis:
     for the pod was looked at.
     """
 
-    node_to_status: dict[str, Status] = field(default_factory=dict)
+    node_to_status: NodeToStatus = field(default_factory=NodeToStatus)
     absent_nodes_status: Status = _UNRESOLVABLE
     unschedulable_plugins: set[str] = field(default_factory=set)
     pending_plugins: set[str] = field(default_factory=set)
@@ -118,7 +129,7 @@ class Diagnosis:
 
     def set(self, node: str, status: Status) -> None:
         """A node was ruled out."""
-        self.node_to_status[node] = status
+        self.node_to_status.set(node, status)
         self.add_plugin_status(status)
 
     def add_plugin_status(self, status: Status) -> None:
@@ -145,12 +156,10 @@ class FitError(Exception):
         if diagnosis.pre_filter_message:
             text += f" {diagnosis.pre_filter_message}."
         else:
-            absent = self.num_all_nodes - len(diagnosis.node_to_status)
+            told = diagnosis.node_to_status
+            absent = self.num_all_nodes - len(told)
             reasons = count_reasons(
-                [
-                    *diagnosis.node_to_status.values(),
-                    *[diagnosis.absent_nodes_status] * absent,
-                ]
+                [*told.tally(), (diagnosis.absent_nodes_status, absent)]
             )
             if reasons:
                 text += f" {reasons}."
@@ -159,12 +168,12 @@ class FitError(Exception):
         return text
 
 
-def count_reasons(statuses: Iterable[Status]) -> str:
+def count_reasons(tally: Iterable[tuple[Status, int]]) -> str:
     """`2 Insufficient cpu, 1 node(s) …`: each reason with the number of nodes, sorted
     as text.
     """
-    counts: dict[str, int] = {}
-    for status in statuses:
+    counts: Counter[str] = Counter()
+    for status, nodes in tally:
         for reason in status.reasons:
-            counts[reason] = counts.get(reason, 0) + 1
-    return ", ".join(sorted(f"{number} {reason}" for reason, number in counts.items()))
+            counts[reason] += nodes
+    return ", ".join(sorted([f"{counts[reason]} {reason}" for reason in +counts]))

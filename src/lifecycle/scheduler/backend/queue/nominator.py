@@ -20,6 +20,10 @@ class Nominator:
     def __init__(self) -> None:
         self._by_node: dict[str, dict[str, PodInfo]] = {}
         self._node_of: dict[str, str] = {}
+        self.changes: list[str] = []
+        """Nodes that were kept for somebody, or for somebody no more, in that order.
+        Who remembers something about kept nodes reads from where it stopped.
+        """
 
     def __bool__(self) -> bool:
         return bool(self._node_of)
@@ -29,6 +33,7 @@ class Nominator:
         self.delete_nominated_pod_if_exists(info.key)
         self._by_node.setdefault(node_name, {})[info.key] = info
         self._node_of[info.key] = node_name
+        self.changes.append(node_name)
 
     def delete_nominated_pod_if_exists(self, key: str) -> None:
         """The pod needs it no more."""
@@ -37,6 +42,7 @@ class Nominator:
             self._by_node[node].pop(key, None)
             if not self._by_node[node]:
                 del self._by_node[node]
+            self.changes.append(node)
 
     @property
     def nodes(self) -> Collection[str]:

@@ -31,7 +31,12 @@ from lifecycle.scheduler.backend.heap import Heap
 from lifecycle.scheduler.framework.events import FORCE_ACTIVATE, pod_events
 from lifecycle.scheduler.framework.node_info import PodInfo
 from lifecycle.scheduler.framework.runtime.framework import Framework
-from lifecycle.scheduler.framework.types import ClusterEvent, QueuedPodInfo, always
+from lifecycle.scheduler.framework.types import (
+    ClusterEvent,
+    Gate,
+    QueuedPodInfo,
+    always,
+)
 
 POD_INITIAL_BACKOFF = 1.0
 POD_MAX_BACKOFF = 10.0
@@ -168,8 +173,16 @@ class SchedulingQueue:
         self.moves += 1
         if not self._unschedulable:
             return
-        for queued in list(self._unschedulable.values()):
-            if self._gate_cares(queued, event) and only(queued.info):
+        waiting = list(self._unschedulable.values())
+        caring: dict[Gate, bool] = {}
+        for queued in waiting:
+            gate = queued.gating_plugin
+            if gate is not None and event is not FORCE_ACTIVATE:
+                if gate not in caring:
+                    caring[gate] = self._cares(queued, gate, event)
+                if not caring[gate] or gate.pre_enqueue(queued.info.pod) is not None:
+                    continue  # it stays out
+            if only(queued.info):
                 self._requeue(queued, event, old, new)
 
     def pending_pods(self) -> dict[str, list[str]]:
@@ -227,14 +240,12 @@ class SchedulingQueue:
     def _framework_of(self, pod: Object) -> Framework:
         return self._frameworks.get(pod["spec"].get("schedulerName", ""), self._default)
 
-    def _gate_cares(self, queued: QueuedPodInfo, event: ClusterEvent) -> bool:
-        """Whether the event says anything to the plugin that keeps the pod out, if one
-        does. Upstream: `GatingPluginEvents`.
+    def _cares(self, queued: QueuedPodInfo, gate: Gate, event: ClusterEvent) -> bool:
+        """Whether the event says anything to the plugin that keeps a pod out. Upstream:
+        `GatingPluginEvents`.
         """
-        if not queued.gated or event is FORCE_ACTIVATE:
-            return True
         hints = self._framework_of(queued.info.pod).hints
-        return event in hints.get(queued.gating_plugin, {event: always})
+        return event in hints.get(gate.name, {event: always})
 
     def _gated(self, queued: QueuedPodInfo) -> bool:
         """Whether a plugin keeps the pod out; if so it waits for what that plugin wants
@@ -243,11 +254,11 @@ class SchedulingQueue:
         for plugin in self._framework_of(queued.info.pod).pre_enqueue_plugins:
             status = plugin.pre_enqueue(queued.info.pod)
             if status is not None:
-                queued.gating_plugin = plugin.name
+                queued.gating_plugin = plugin
                 queued.unschedulable_plugins.add(plugin.name)
                 self._unschedulable[queued.key] = queued
                 return True
-        queued.gating_plugin = ""
+        queued.gating_plugin = None
         return False
 
     def _move_to_active(self, queued: QueuedPodInfo) -> None:

@@ -29,6 +29,7 @@ from lifecycle.scheduler.framework.interface import (
 )
 from lifecycle.scheduler.framework.listers import SharedLister
 from lifecycle.scheduler.framework.node_info import NodeInfo, PodInfo
+from lifecycle.scheduler.framework.node_to_status import NodeToStatus
 from lifecycle.scheduler.framework.preemption.executor import Executor
 from lifecycle.scheduler.framework.preemption.preemption import (
     Evaluator,
@@ -75,6 +76,7 @@ class DefaultPreemption(PreEnqueuePlugin, PostFilterPlugin, EnqueueExtensions):
 
     def __init__(self, handle: Handle) -> None:
         self._handle = handle
+        self._waits = unresolvable(self.name, PREEMPTING)
         self._executor = Executor(self.name, handle)
         self._evaluator = Evaluator(self.name, handle, self, self._executor.prepare)
 
@@ -85,7 +87,7 @@ class DefaultPreemption(PreEnqueuePlugin, PostFilterPlugin, EnqueueExtensions):
     def pre_enqueue(self, pod: Object) -> Status | None:
         """None unless victims of the pod are still being told."""
         if self._executor.is_pod_running_preemption(pod["metadata"].get("uid", "")):
-            return unresolvable(self.name, PREEMPTING)
+            return self._waits
         return None
 
     def events_to_register(self) -> Mapping[ClusterEvent, QueueingHintFn]:
@@ -99,7 +101,7 @@ class DefaultPreemption(PreEnqueuePlugin, PostFilterPlugin, EnqueueExtensions):
         state: CycleState,
         info: PodInfo,
         snapshot: SharedLister,
-        node_to_status: Mapping[str, Status],
+        node_to_status: NodeToStatus,
     ) -> PostFilterAnswer:
         """The nominated node, or why preemption does not help."""
         result, status = await self._evaluator.preempt(

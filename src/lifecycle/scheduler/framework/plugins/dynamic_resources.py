@@ -36,6 +36,7 @@ from lifecycle.scheduler.framework.interface import (
 )
 from lifecycle.scheduler.framework.listers import Get, SharedLister
 from lifecycle.scheduler.framework.node_info import NodeInfo, PodInfo
+from lifecycle.scheduler.framework.node_to_status import NodeToStatus
 from lifecycle.scheduler.framework.status import (
     SKIP,
     Status,
@@ -231,7 +232,7 @@ class DynamicResources(
         state: CycleState,
         info: PodInfo,
         snapshot: SharedLister,
-        node_to_status: Mapping[str, Status],
+        node_to_status: NodeToStatus,
     ) -> PostFilterAnswer:
         """Nothing to deallocate."""
         try:

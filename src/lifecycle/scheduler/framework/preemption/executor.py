@@ -15,12 +15,14 @@ Upstream: `pkg/scheduler/framework/preemption/executor.go` (`prepareCandidateAsy
 from __future__ import annotations
 
 import logging
+from functools import cached_property
 
 from lifecycle.api.resources import resource
 from lifecycle.api.status import StatusError
 from lifecycle.api.wire import Object
 from lifecycle.client.background_tasks import BackgroundTasks
 from lifecycle.client.rest import STRATEGIC_MERGE_PATCH, Client
+from lifecycle.client.store import Store
 from lifecycle.scheduler.framework.handle import Candidate, Handle
 from lifecycle.scheduler.framework.node_info import PodInfo
 from lifecycle.scheduler.pod_conditions import condition_patch
@@ -74,16 +76,24 @@ class Executor:
             del self._unheard[uid]
         return uid in self._unheard
 
-    def _is_seen_going(self, victim: PodInfo) -> bool:
+    @cached_property
+    def _pods(self) -> Store | None:
+        """The pods as this process has heard of them."""
         informers = self._handle.informers
         if informers is None:
+            return None
+        return informers.informer(resource("pods")).indexer
+
+    def _is_seen_going(self, victim: PodInfo) -> bool:
+        if self._pods is None:
             return False
-        now = informers.informer(resource("pods")).indexer.get_by_key(victim.key)
-        return (
-            now is None
-            or now["metadata"]["uid"] != victim.uid  # another one of its name
-            or bool(now["metadata"].get("deletionTimestamp"))
-        )
+        now = self._pods.get_by_key(victim.key)
+        if now is None:
+            return True
+        metadata = now["metadata"]
+        if metadata["uid"] != victim.pod["metadata"]["uid"]:
+            return True  # another one of its name
+        return "deletionTimestamp" in metadata
 
     async def _run(
         self, client: Client, preemptor: PodInfo, victims: list[PodInfo], node: str

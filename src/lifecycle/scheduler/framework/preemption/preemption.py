@@ -12,7 +12,8 @@ v1.36. Left out: the random offset into the candidates.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Hashable, Mapping
+from collections.abc import Callable
+from itertools import islice
 from typing import Protocol
 
 from lifecycle.scheduler.framework.cycle_state import CycleState
@@ -20,6 +21,8 @@ from lifecycle.scheduler.framework.handle import Candidate, ExtenderError, Handl
 from lifecycle.scheduler.framework.interface import PostFilterAnswer, PostFilterResult
 from lifecycle.scheduler.framework.listers import SharedLister
 from lifecycle.scheduler.framework.node_info import NodeInfo, PodInfo
+from lifecycle.scheduler.framework.node_to_status import NodeToStatus
+from lifecycle.scheduler.framework.preemption.dry_runs import DryRuns
 from lifecycle.scheduler.framework.status import (
     Code,
     PluginError,
@@ -32,11 +35,8 @@ from lifecycle.scheduler.framework.types import Diagnosis, FitError
 
 NOT_HELPFUL = "Preemption is not helpful for scheduling"
 NO_CANDIDATE = "no candidate node for preemption"
-Answer = Candidate | Status
-"""Who would have to leave a node, or why that does not help."""
-
-MAX_KINDS = 8
-"""Kinds of pods for which dry runs are remembered; the one used longest ago goes."""
+PIECE = 32
+"""So many nodes are tried before it is looked whether that is enough."""
 
 
 class Interface(Protocol):
@@ -74,29 +74,15 @@ def pick_one_node(candidates: list[Candidate]) -> Candidate:
     return max(equals, key=lambda candidate: candidate.earliest)
 
 
-LookedAt = tuple[int | PodInfo, ...]
-"""A node's generation, and the pods that it is kept for."""
-
-
-class DryRuns:
-    """What came of trying nodes, for some kinds of pods: an answer, and what was looked
-    at. Until that changes, the next pod of the kind would find the same victims there.
+def enough(candidates: list[Candidate], number: int) -> int:
+    """How many of the candidates do, if so many are wanted and one of them breaks no
+    budget; 0: all are too few.
     """
-
-    def __init__(self) -> None:
-        self._by_kind: dict[Hashable, dict[str, tuple[LookedAt, Answer]]] = {}
-
-    def of(self, kind: Hashable) -> dict[str, tuple[LookedAt, Answer]]:
-        """What is known for pods of a kind, by node; None: of no kind, and what is
-        found is not kept.
-        """
-        if kind is None:
-            return {}
-        known = self._by_kind.pop(kind, {})
-        self._by_kind[kind] = known
-        if len(self._by_kind) > MAX_KINDS:
-            del self._by_kind[next(iter(self._by_kind))]
-        return known
+    for i, candidate in enumerate(candidates):
+        if not candidate.pdb_violations:
+            wanted = max(number, i + 1)
+            return wanted if wanted <= len(candidates) else 0
+    return 0
 
 
 class Evaluator:
@@ -122,7 +108,7 @@ class Evaluator:
         state: CycleState,
         info: PodInfo,
         snapshot: SharedLister,
-        node_to_status: Mapping[str, Status],
+        node_to_status: NodeToStatus,
     ) -> PostFilterAnswer:
         """The node to nominate, or why preemption does not help. An empty node takes an
         earlier nomination back.
@@ -140,7 +126,7 @@ class Evaluator:
         )
         if not candidates:
             hopeless = unresolvable(plugin, NOT_HELPFUL)
-            diagnosis = Diagnosis(statuses, absent_nodes_status=hopeless)
+            diagnosis = Diagnosis(NodeToStatus(statuses), absent_nodes_status=hopeless)
             text = str(FitError(len(snapshot), diagnosis))
             return PostFilterResult(), unschedulable(plugin, text)
         try:
@@ -158,39 +144,42 @@ class Evaluator:
         state: CycleState,
         info: PodInfo,
         snapshot: SharedLister,
-        node_to_status: Mapping[str, Status],
+        node_to_status: NodeToStatus,
     ) -> tuple[list[Candidate], dict[str, Status]]:
         """Nodes that evictions would make fit, and why others would not. Only those are
         tried whose refusal evictions could change.
         """
-        may_help = {
-            name
-            for name, status in node_to_status.items()
+        potential = [
+            number
+            for status, number in node_to_status.tally()
             if status.code is Code.UNSCHEDULABLE
-        }
-        potential = [node for node in snapshot.node_info_list if node.name in may_help]
-        num_candidates = self._interface.num_candidates(len(potential))
-        candidates: list[Candidate] = []
-        statuses: dict[str, Status] = {}
+        ]
+        wanted = self._interface.num_candidates(sum(potential))
         alone = state.kind is not None and self._interface.looks_at_node_only()
-        known = self._dry_runs.of((state.kind, info.priority) if alone else None)
-        nominated = self._handle.nominator.nominated_pods_for_node
-        for node in potential:
-            seen: LookedAt = (node.generation, *nominated(node.name))
-            before, answer = known.get(node.name, ((), None))
-            if answer is None or before != seen:
-                answer = self._interface.select_victims_on_node(
-                    state.clone(), info, node.clone()
-                )
-                known[node.name] = seen, answer
-            if isinstance(answer, Status):
-                statuses[node.name] = answer
-                continue
-            candidates.append(answer)
-            if len(candidates) >= num_candidates and any(
-                not candidate.pdb_violations for candidate in candidates
-            ):
-                break  # enough, and one of them breaks no budget
+        kind = (state.kind, info.priority) if alone else None
+        nominator, nodes = self._handle.nominator, snapshot.node_info_list
+        answers = self._dry_runs.of(kind, snapshot, nominator).by_position
+        statuses: dict[str, Status] = {}
+        candidates: list[Candidate] = []
+        positions = node_to_status.positions_for_status_code(nodes, Code.UNSCHEDULABLE)
+        while piece := list(islice(positions, PIECE)):
+            for position in piece:
+                if answers[position] is None:
+                    answers[position] = self._interface.select_victims_on_node(
+                        state.clone(), info, nodes[position].clone()
+                    )
+            found = [answers[position] for position in piece]
+            candidates += [one for one in found if isinstance(one, Candidate)]
+            number = len(candidates) >= wanted and enough(candidates, wanted)
+            if number:
+                return candidates[:number], statuses
+            if not candidates:
+                told = zip(piece, found, strict=True)
+                statuses |= {
+                    nodes[position].name: answer
+                    for position, answer in told
+                    if isinstance(answer, Status)
+                }
         return candidates, statuses
 
     async def call_extenders(

@@ -39,6 +39,7 @@ from lifecycle.scheduler.framework.interface import (
 )
 from lifecycle.scheduler.framework.listers import SharedLister
 from lifecycle.scheduler.framework.node_info import NodeInfo, PodInfo
+from lifecycle.scheduler.framework.node_to_status import NodeToStatus
 from lifecycle.scheduler.framework.runtime.options import Options, Registry
 from lifecycle.scheduler.framework.runtime.waiting_pods_map import WaitingPodEntry
 from lifecycle.scheduler.framework.status import (
@@ -276,7 +277,7 @@ class Framework:
         state: CycleState,
         info: PodInfo,
         snapshot: SharedLister,
-        node_to_status: Mapping[str, Status],
+        node_to_status: NodeToStatus,
     ) -> tuple[PostFilterResult | None, Status | None]:
         """Until one helps, fails, or knows that nothing can help. What the others say
         is put together.

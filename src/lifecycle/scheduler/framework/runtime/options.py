@@ -39,10 +39,8 @@ class NoNominations:
 
     def delete_nominated_pod_if_exists(self, key: str) -> None: ...
 
-    @property
-    def nodes(self) -> Collection[str]:
-        """None."""
-        return ()
+    nodes: Collection[str] = ()
+    changes: Sequence[str] = ()
 
     def nominated_pods_for_node(self, node_name: str) -> list[PodInfo]:
         return []
