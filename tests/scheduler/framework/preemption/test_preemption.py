@@ -18,6 +18,8 @@ from lifecycle.scheduler.framework.cycle_state import CycleState
 from lifecycle.scheduler.framework.handle import Candidate
 from lifecycle.scheduler.framework.node_info import NodeInfo, PodInfo
 from lifecycle.scheduler.framework.plugins.default_preemption import DefaultPreemption
+from lifecycle.scheduler.framework.preemption.dry_runs import DryRuns
+from lifecycle.scheduler.framework.preemption.preemption import enough
 from lifecycle.scheduler.framework.status import Status
 from lifecycle.scheduler.framework.types import FitError
 from tests.kubelet.small_cluster import small_cluster
@@ -416,3 +418,51 @@ def test_a_budget_of_disruptions_may_be_used_up_between_two_pods_so_all_nodes_ar
         for number in range(3):  # the first of a kind is remembered by nobody
             scene.refuse(make_pod(f"important-{number}", requests={"cpu": "4"}, priority=5))
         assert len(scene.tried) == tries
+
+
+def test_as_soon_as_enough_nodes_could_be_freed_no_others_are_tried() -> None:
+    nodes = [make_node(f"n{i}") for i in range(400)]
+    scene = Preempting(nodes, [running(f"p{i}", f"n{i}", 399 - i) for i in range(400)], batch=True)
+    for number in range(3):
+        assert scene.refuse(make_pod(f"important-{number}", requests={"cpu": "4"}, priority=500))[0] == "n99"
+    assert len(scene.tried) == 2 * 128  # a hundred would do; they are tried in pieces of 32, by the second pod for all
+
+
+@pytest.mark.parametrize(
+    ("violations", "wanted", "number"),
+    [([0, 0, 0], 2, 2), ([1, 1, 0, 0], 2, 3), ([0, 1], 3, 0), ([1, 1, 1], 2, 0), ([], 0, 0), ([1, 0], 2, 2)],
+)
+def test_enough_candidates_are_as_many_as_wanted_with_one_among_them_that_breaks_no_budget(
+    violations: list[int], wanted: int, number: int
+) -> None:
+    assert enough([Candidate(f"n{i}", [], broken) for i, broken in enumerate(violations)], wanted) == number
+
+
+def test_what_is_known_of_nodes_is_forgotten_when_they_change_or_are_kept_for_others_or_move() -> None:
+    model = Model([make_node(f"n{i}") for i in range(3)], batch=True)
+    model.cache.update_snapshot(model.snapshot)
+    runs, nothing = DryRuns(), Candidate("n0", [], 0)
+
+    def known() -> list[bool]:
+        answers = runs.of("kind", model.snapshot, model.nominator).by_position
+        told = [answer is nothing for answer in answers]
+        answers[:] = [nothing] * len(answers)
+        return told
+
+    assert known() == [False] * 3
+    assert known() == [True] * 3
+    model.cache.add_pod(running("p", "n1"))
+    model.cache.update_snapshot(model.snapshot)
+    assert known() == [True, False, True]
+    model.nominator.add_nominated_pod(PodInfo(make_pod("important")), "n2")
+    model.nominator.add_nominated_pod(PodInfo(make_pod("other")), "gone")
+    assert known() == [True, True, False]
+    model.nominator.delete_nominated_pod_if_exists("default/important")
+    assert known() == [True, True, False]
+    model.cache.add_node(make_node("n3"))
+    model.cache.update_snapshot(model.snapshot)
+    assert known() == [False] * 4
+    for kind in range(8):
+        runs.of(kind, model.snapshot, model.nominator)
+    assert known() == [False] * 4  # used longest ago
+    assert runs.of(None, model.snapshot, model.nominator) is not runs.of(None, model.snapshot, model.nominator)
