@@ -82,7 +82,7 @@ class HookRunner:
                 return f"HTTP lifecycle hook ({get.get('path', '')}) {where}{failure}"
             answer = await http_get(self._runtime, get, number, ip, 0.0, HOOK)
             if not answer.status and answer.text.endswith(NO_TLS):
-                # before 1.23 every hook was asked in plain, whatever its scheme
+                # before 1.26 every hook was asked in plain, whatever its scheme
                 answer = await http_get(
                     self._runtime, in_plain(get), number, ip, 0.0, HOOK
                 )
