@@ -37,6 +37,8 @@ EVIDENCE = (
 )
 """Who is asked about quoted code: the agreement tables, the checks of claims, and what pages name beside them: the checks that
 a real containerd passes as well, and the random requests that a real API server once answered otherwise than ours."""
+ASKING = "lifecycle.agreements"
+"""Where the questions stand."""
 LOADED = "mutants.questions.loaded"
 JUDGES = {"compare": "tests/compare", "inspector": "tests/inspector"}
 """Who is asked as well, if what is quoted is no part of Kubernetes but how the two are held against each other: the comparison,
@@ -92,7 +94,7 @@ def measured(room: str, lines: Lines, tests: list[str]) -> CoverageMap:
     """Who runs what in a room."""
     click.echo(f"{room}: the tests unbroken, under coverage, as far as they are new …", err=True)
     if room == QUOTED:
-        return measure(PACKAGE.parent, tests, KEPT / room, modules=lines, loaded=LOADED)
+        return measure(PACKAGE.parent, tests, KEPT / room, modules=lines, asking=ASKING, loaded=LOADED)
     return measure(PACKAGE.parent, tests, KEPT / room, preloaded=names(lines))
 
 

@@ -12,6 +12,7 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
+from mutants.digests import digest
 from mutants.measuring import Measured
 from mutants.nursery import Nursery
 
@@ -82,13 +83,15 @@ def measure(
     cwd: Path | None = None,
     *,
     modules: Iterable[Path] = (),
+    asking: str = "",
     loaded: str = "",
     preloaded: Iterable[str] = (),
 ) -> CoverageMap:
     """Run each test file in a process of its own; `folder` keeps what was learnt of it at once, and only changed files run
     again. So whoever ends this early has the rest to do, and not all of it.
 
-    `modules`: only of these is anything learnt, which takes less time. `loaded`: what two tests would have remembered
+    `modules`: only of these is anything learnt, which takes less time. `asking`: a package whose modules count as parts of the
+    tests that import them: a changed question is asked again. `loaded`: what two tests would have remembered
     together, each has run for itself, and the processes are forks of one that has loaded this module. `preloaded`: they are
     forks of one that has loaded these, which says nothing of the tests. Where a module has changed since, the numbers of its
     lines are not believed.
@@ -100,7 +103,7 @@ def measure(
     folder.mkdir(parents=True, exist_ok=True)
     kept = folder / "map.json"
     document = json.loads(kept.read_text()) if kept.exists() else {}
-    now = {str(file): _digest(file) for name in tests for file in test_files(cwd / name)}
+    now = {str(file): digest(file, source, asking) for name in tests for file in test_files(cwd / name)}
     known = {name: part for name, part in document.items() if part["digest"] == now.get(name)}
     new = sorted(now.keys() - known.keys())
     only = [str(module) for module in modules] or [f"{source}/*"]
@@ -135,12 +138,6 @@ def _run(nursery: Nursery, measured: Measured, files: list[str]) -> dict[str, An
 def test_files(path: Path) -> list[Path]:
     """A test file, or all of a folder."""
     return [path] if path.is_file() else sorted(path.rglob("test_*.py"))
-
-
-def _digest(file: Path) -> str:
-    """Of a test file with the `conftest.py` files beside and above it."""
-    above = [folder / "conftest.py" for folder in file.parents]
-    return hashlib.sha256(b"".join(some.read_bytes() for some in (file, *above) if some.exists())).hexdigest()
 
 
 def _by_file(document: dict[str, Any], cwd: Path, digests: dict[str, str]) -> dict[str, Any]:

@@ -1,5 +1,5 @@
 """What the programs' own help says of their flags: which there are, and their defaults.
-Descriptions are not kept.
+Of descriptions only lists of names are kept.
 """
 
 from __future__ import annotations
@@ -24,11 +24,12 @@ ASKED = {
 FLAG = re.compile(r"^\s+(?:-\w, )?--([a-z0-9-]+)[ \[](.*)$", re.M)
 DEFAULT = re.compile(r"\(default \"?(.*?)\"?\)(?:\s|$|\.)")
 PLUGINS = "Comma-delimited list of admission plugins: "
+CONTROLLERS = re.compile(r"^\s+All controllers: (.*)$", re.M)
 
 
 def answers(programs: Path) -> Iterator[Answer]:
-    """The flags asked about; the admission plugins that the API server knows; a command
-    line that the scheduler refuses.
+    """The flags asked about; the admission plugins that the API server knows, and the
+    controllers that the manager does; a command line that the scheduler refuses.
     """
     for name, pattern in ASKED.items():
         program = programs / name
@@ -46,6 +47,14 @@ def answers(programs: Path) -> Iterator[Answer]:
                 if re.search(pattern, flag)
             },
         )
+        if name == "kube-controller-manager":
+            [names] = CONTROLLERS.findall(printed)
+            yield Answer(
+                "flags/controllers",
+                version_of(program),
+                f"{name} --help: the controllers that --controllers names",
+                sorted(names.split(", ")),
+            )
         if name == "kube-apiserver":
             rest = dict(flags)["enable-admission-plugins"]
             yield Answer(

@@ -276,3 +276,26 @@ def test_stop_does_not_wait_for_a_client_that_says_no_goodbye(monkeypatch: pytes
                 await lost.wait()
 
     asyncio.run(main())
+
+
+def test_stop_ends_also_what_has_been_closed_before() -> None:
+    """Twice, even: on a busy machine a timer and the client's goodbye both do so."""
+
+    async def main() -> None:
+        authority = CertificateAuthority()
+        server = HTTPSServer(Echo(), authority.server_context())
+        port = await server.start("127.0.0.1")
+        client = ssl.create_default_context(cadata=authority.ca_pem.decode())
+        reader, writer = await asyncio.open_connection("127.0.0.1", port, ssl=client)
+        writer.write(b"GET /x HTTP/1.1\r\nHost: x\r\n\r\n")
+        assert (await answer(reader))[0] == 200
+        assert server._connections is not None
+        [connection] = server._connections.connections
+        transport = connection.transport
+        assert transport is not None
+        for _ in range(2):
+            transport.close()
+        await server.stop()
+        writer.close()
+
+    asyncio.run(main())

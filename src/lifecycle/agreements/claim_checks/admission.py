@@ -10,15 +10,22 @@ from copy import deepcopy
 from typing import Any
 
 from lifecycle.agreements.admission import added, moment
+from lifecycle.agreements.claim_checks.logged import logged
+from lifecycle.agreements.claim_checks.on_a_loop import on_a_loop
+from lifecycle.agreements.claim_checks.second_round import (
+    there_is_a_second_round_and_no_third,
+)
 from lifecycle.agreements.initializers import Stage, with_initializers
+from lifecycle.api.late_import import LibraryMissingError
 from lifecycle.api.resources import resource
-from lifecycle.api.status import StatusError
-from lifecycle.api.wire import Object, UserInfo
+from lifecycle.api.status import PanicError, StatusError, internal_error
+from lifecycle.api.wire import Object, Request, Response, UserInfo
 from lifecycle.apiserver.admission.attributes import CREATE, Attributes
 from lifecycle.apiserver.admission.chain import PODS, Plugin
 from lifecycle.apiserver.admission.limit_ranger import LimitRanger
 from lifecycle.apiserver.admission.pod_security import PodSecurity
 from lifecycle.apiserver.admission.priority import Priority
+from lifecycle.apiserver.filters.panic_recovery import MESSAGE, with_panic_recovery
 from lifecycle.apiserver.storage.object_reader import StaticReader
 from lifecycle.client.rest import Client
 from lifecycle.compare.claims import Partly, check, every, rebuilt
@@ -221,7 +228,7 @@ def only_named_ones() -> bool:
 
 @rebuilt("admission-named-plugins-form-a-chain")
 def chain() -> bool:
-    """All of them are executed."""
+    """All of them are executed; again, if somebody late has changed the object."""
 
     async def scene(stage: Stage) -> bool:
         log: list[Any] = []
@@ -229,7 +236,7 @@ def chain() -> bool:
         await stage.client.create(POD, pod(), "default")
         return sorted(name for name, _ in log) == ["one", "two"]
 
-    return bool(_play(scene))
+    return bool(_play(scene)) and there_is_a_second_round_and_no_third()
 
 
 @rebuilt("admission-one-failure-fails-request")
@@ -270,7 +277,9 @@ def recorded_statuses(recording: Recording) -> bool | None:
 
 @rebuilt("admission-error-becomes-http-response")
 def status_object() -> bool:
-    """The same of ours."""
+    """The same of ours. What nobody meant to raise is rendered as well: without a
+    detail, which is for the log.
+    """
 
     async def scene(stage: Stage) -> bool:
         _with(stage, _Watchman("no", [], refuses=True))
@@ -281,7 +290,43 @@ def status_object() -> bool:
             and error.status["code"] == 403
         )
 
-    return bool(_play(scene))
+    return bool(_play(scene)) and _bugs_are_answered()
+
+
+def _bugs_are_answered() -> bool:
+    """What the outermost stage makes of a refusal, of a bug, of a library that is not
+    here, and of a bug that upstream has, too, and its clients know: each time what the
+    client gets, and what is written down.
+    """
+    told = {
+        internal_error("no"): ("500 Internal error occurred: no", []),
+        ValueError("x"): (
+            f"500 {MESSAGE}",
+            ["ERROR apiserver panic'd on POST /pods: ValueError"],
+        ),
+        LibraryMissingError("cel"): ("500 Internal error occurred: cel", []),
+        PanicError("nil"): ("PanicError", ["WARNING panic on POST /pods: nil"]),
+    }
+    return all(_outermost(error) == expected for error, expected in told.items())
+
+
+def _outermost(error: Exception) -> tuple[str, list[str]]:
+    async def fails(request: Request) -> Response:
+        raise error
+
+    async def ask() -> Response:
+        return await with_panic_recovery(fails)(Request("POST", "/pods"))
+
+    with logged(with_panic_recovery.__module__) as lines:
+        try:
+            answer = on_a_loop(ask())
+        except PanicError:
+            return "PanicError", lines
+    status = answer.obj
+    said = (
+        status["message"] if isinstance(status, dict) else (answer.body or b"").decode()
+    )
+    return f"{answer.status} {said.strip()}", lines
 
 
 @rebuilt("admission-rejected-object-not-persisted")

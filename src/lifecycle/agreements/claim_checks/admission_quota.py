@@ -13,7 +13,7 @@ from lifecycle.agreements.claim_checks.admission import (
     pod,
 )
 from lifecycle.agreements.claim_checks.on_a_loop import on_a_loop
-from lifecycle.api.status import StatusError
+from lifecycle.api.status import StatusError, failure
 from lifecycle.api.wire import Object
 from lifecycle.apiserver.admission.attributes import CREATE, Attributes
 from lifecycle.apiserver.admission.resource_quota import ResourceQuota
@@ -110,22 +110,23 @@ def maximum() -> bool:
     return False
 
 
-def _charged(hard: Object, used: Object, obj: Object) -> str:
-    """What a quota says to one pod more; empty if it pays."""
-    meta = {"name": "q", "namespace": "default", "resourceVersion": "1"}
-    status = {"hard": hard, "used": used}
-    quota = {
+def _quota(hard: Object, used: Object) -> Object:
+    return {
         "apiVersion": "v1",
         "kind": "ResourceQuota",
-        "metadata": meta,
+        "metadata": {"name": "q", "namespace": "default", "resourceVersion": "1"},
         "spec": {"hard": hard},
-        "status": status,
+        "status": {"hard": hard, "used": used},
     }
+
+
+def _charged(hard: Object, used: Object, obj: Object) -> str:
+    """What a quota says to one pod more; empty if it pays."""
 
     async def update(_: Object) -> None:
         return None
 
-    plugin = ResourceQuota(StaticReader([quota]), update)
+    plugin = ResourceQuota(StaticReader([_quota(hard, used)]), update)
 
     async def main() -> str:
         try:
@@ -141,13 +142,48 @@ def _charged(hard: Object, used: Object, obj: Object) -> str:
 
 @rebuilt("admission-quota-counts-objects")
 def counts_objects() -> bool:
-    """Two pods, and then a third."""
+    """Two pods, and then a third. Whose charge comes between another's reading and
+    writing makes that one count again, three times; then it is a conflict.
+    """
     last = _charged({"pods": "2"}, {"pods": "1"}, pod())
     return (
         last == ""
         and "exceeded quota: q, requested: pods=1, used: pods=2, limited: pods=2"
         in _charged({"pods": "2"}, {"pods": "2"}, pod())
+        and [_written_after(*[409] * many) for many in range(5)]
+        == [(1, 0), (2, 0), (3, 0), (4, 0), (4, 409)]
+        and _written_after(403) == (1, 403)
     )
+
+
+def _written_after(*refusals: int) -> tuple[int, int]:
+    """How often a charge is written if the first times are refused so, and with which
+    code the pod is (0: it is not).
+    """
+    written: list[str] = []
+
+    async def update(quota: Object) -> None:
+        written.append(quota["status"]["used"]["pods"])
+        if len(written) <= len(refusals):
+            raise failure(refusals[len(written) - 1], "", "not now")
+
+    quota = _quota({"pods": "9"}, {"pods": "1"})
+    plugin = ResourceQuota(StaticReader([quota]), update)
+
+    async def main() -> int:
+        try:
+            waiting = plugin.validate(
+                Attributes(CREATE, POD, "", "default", "p", pod())
+            )
+            if waiting is not None:
+                await waiting
+        except StatusError as error:
+            return error.code
+        return 0
+
+    code = on_a_loop(main())
+    assert set(written) == {"2"}, "each time for the one pod"
+    return len(written), code
 
 
 @check("admission-quota-limits-compute-and-storage")

@@ -16,7 +16,7 @@ from cryptography.hazmat.primitives.serialization import Encoding
 from lifecycle.agreements.claim_checks.on_a_loop import on_a_loop
 from lifecycle.api.clock import Clock
 from lifecycle.api.names import NameSource
-from lifecycle.api.wire import Request, RequestInfo, Response, UserInfo
+from lifecycle.api.wire import Object, Request, RequestInfo, Response, UserInfo
 from lifecycle.apiserver.admission.default_plugins import default_plugins
 from lifecycle.apiserver.authn.authenticator import (
     AuthenticationError,
@@ -24,6 +24,7 @@ from lifecycle.apiserver.authn.authenticator import (
     settled,
 )
 from lifecycle.apiserver.authn.bearer_token import (
+    EXTRA_SPACE,
     BearerTokenAuthenticator,
     StaticTokenAuthenticator,
 )
@@ -45,13 +46,16 @@ from lifecycle.apiserver.server.chain import (
     default_build_handler_chain,
 )
 from lifecycle.apiserver.storage.object_reader import StaticReader
+from lifecycle.cluster.rehearsal import rehearse
 from lifecycle.compare.claims import Partly, check, rebuilt
+from lifecycle.controllers.manager import CONTROLLERS, OWN_IDENTITY
 from lifecycle.historical.apiserver.password_file import (
     BasicAuthAuthenticator,
     Entry,
 )
 from lifecycle.inspector import Exchange, Recording
 
+BINDINGS = "clusterrolebindings.rbac.authorization.k8s.io"
 JANE = UserInfo("jane", ("devs",))
 ACCOUNT = {
     "apiVersion": "v1",
@@ -308,8 +312,26 @@ def failure_stops(recording: Recording) -> bool:
 
 @rebuilt("authn-failure-stops-the-request")
 def ours_stop() -> bool:
-    """The next handler never sees the request."""
-    return through("Bearer guess") == (401, [])
+    """The next handler never sees the request. Nor, where nobody may be anonymous, that
+    of somebody who shows nothing, but for the paths that are for all; and two spaces
+    before a token are none.
+    """
+    nobody = UnionRequestAuthenticator()
+    strict = Authenticator(nobody, allow_anonymous=False)
+    healthy = Authenticator(nobody, anonymous_paths=("/healthz",))
+    asked = [
+        identity(ours, path=path)
+        for ours in (strict, healthy)
+        for path in ("/healthz", "/healthz/etcd")
+    ]
+    _, [seen] = through("Bearer  s3cret")
+    return (
+        through("Bearer guess") == (401, [])
+        and [who is not None for who in asked] == [False, False, True, False]
+        and seen.user is not None
+        and seen.user.name == "system:anonymous"
+        and seen.warnings == [EXTRA_SPACE]
+    )
 
 
 @rebuilt("authn-authorization-header-removed")
@@ -386,11 +408,46 @@ def cors_later() -> bool:
 
 @rebuilt("authn-admission-loaded-by-controller-manager")
 def admission_in_manager() -> bool:
-    """Where the plugins come from that a server runs without any controller manager."""
+    """Where the plugins come from that a server runs without any controller manager.
+    All that the manager knows is controllers, each of which the server knows by an
+    account that has rights of its own.
+    """
+    accounts = {account for account, _ in CONTROLLERS.values()} - {OWN_IDENTITY}
+    rights = rehearse(lambda cluster: cluster.items(BINDINGS))
+    bound = {each["metadata"]["name"] for each in rights}
+    assert {f"system:controller:{account}" for account in accounts} <= bound
     plugins = default_plugins(StaticReader(), NameSource(1), defaulter=set_defaults)
     return not plugins or any(
         type(each).__module__.startswith("lifecycle.controllers") for each in plugins
     )
+
+
+def _object(kind: str, **meta: str) -> Object:
+    return {"apiVersion": "v1", "kind": kind, "metadata": {"uid": f"u {kind}", **meta}}
+
+
+POD, SECRET = (
+    _object(kind, name="x", namespace="default") for kind in ("Pod", "Secret")
+)
+NODE = _object("Node", name="x")
+
+
+def _dies_with(bound: dict[str, Object]) -> list[bool]:
+    """Whether a token that is bound to these is recognised while all are there, when
+    none is, and when the node is gone.
+    """
+    objects = [ACCOUNT, *bound.values()]
+    issuer = ServiceAccountTokens(StaticReader(objects), Clock(), NameSource(1))
+    token = issuer.issue(ACCOUNT, issuer.audiences, 600, bound=bound)
+    left = [each for each in objects if each is not NODE]
+    found = []
+    for there in (objects, [ACCOUNT], left):
+        tokens = ServiceAccountTokens(
+            StaticReader(there), Clock(), NameSource(1), key=issuer.key
+        )
+        answer = identity(BearerTokenAuthenticator(tokens), f"Bearer {token}")
+        found.append(answer is not None)
+    return found
 
 
 @check("authn-users-and-service-accounts")
@@ -407,17 +464,28 @@ def users_and_accounts(recording: Recording) -> Partly:
 
 @rebuilt("authn-users-and-service-accounts")
 def ours_users_and_accounts() -> Partly:
-    """A token is held against the account of today; a certificate's name against
-    nothing.
+    """A token is held against the account of today, which is to be the same one; a
+    certificate's name against nothing.
     """
     tokens = ServiceAccountTokens(StaticReader([ACCOUNT]), Clock(), NameSource(1))
     token = tokens.issue(ACCOUNT, tokens.audiences, 600)
     orphan = ServiceAccountTokens(
         StaticReader(), Clock(), NameSource(1), key=tokens.key
     )
-    known = BearerTokenAuthenticator(tokens), BearerTokenAuthenticator(orphan)
-    here, gone = (identity(each, f"Bearer {token}") for each in known)
+    another = {**ACCOUNT, "metadata": {**ACCOUNT["metadata"], "uid": "u2"}}  # type: ignore[dict-item]
+    namesake = ServiceAccountTokens(
+        StaticReader([another]), Clock(), NameSource(1), key=tokens.key
+    )
+    here, gone, changed = (
+        identity(BearerTokenAuthenticator(each), f"Bearer {token}")
+        for each in (tokens, orphan, namesake)
+    )
+    assert _dies_with({"pod": POD, "node": NODE}) == [True, False, True]
+    assert _dies_with({"node": NODE}) == [True, False, False]
+    assert _dies_with({"secret": SECRET}) == [True, False, True]
     anybody = identity(
         standard(), der=certificate(CertificateAuthority(), "nobody-ever-heard-of")
     )
-    return Partly(here is not None and gone is None, anybody is not None)
+    return Partly(
+        here is not None and gone is None and changed is None, anybody is not None
+    )

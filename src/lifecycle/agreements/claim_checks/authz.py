@@ -4,6 +4,7 @@ authorizers.
 
 from __future__ import annotations
 
+import asyncio
 import json
 import tempfile
 from collections.abc import Sequence
@@ -14,6 +15,7 @@ from lifecycle.agreements.claim_checks.on_a_loop import on_a_loop
 from lifecycle.api.clock import Clock
 from lifecycle.api.resources import Resource
 from lifecycle.api.wire import Object, Request, RequestInfo, Response, UserInfo
+from lifecycle.apiserver.audit import context
 from lifecycle.apiserver.authz.abac import read_policy_file
 from lifecycle.apiserver.authz.always import AlwaysAllow, AlwaysDeny
 from lifecycle.apiserver.authz.authorizer import (
@@ -92,20 +94,39 @@ class Fixed:
         return UserRules()
 
 
+class Slow(Fixed):
+    """One that has to ask somebody itself."""
+
+    async def authorize(  # type: ignore[override]
+        self, user: UserInfo, info: RequestInfo
+    ) -> Verdict:
+        """The same, a little later."""
+        await asyncio.sleep(0)
+        return super().authorize(user, info)
+
+
 DENY = Verdict(Decision.DENY, "no")
 
 
 def status(authorizer: Authorizer) -> int:
-    """What a request is answered that passes the filter."""
+    """With which code a request is answered that passes the filter."""
+    return answered(authorizer)[0]
+
+
+def answered(authorizer: Authorizer, event: Object | None = None) -> tuple[int, str]:
+    """The code and the message. `event`: the request's in the audit log."""
 
     async def handler(request: Request) -> Response:
         return Response(200, obj={})
 
-    async def ask() -> int:
+    async def ask() -> tuple[int, str]:
+        context.audit_event.set(event)
         request = Request(
             "GET", "/api/v1/namespaces/shop/pods/x", user=JANE, info=asked()
         )
-        return (await with_authorization(handler, authorizer)(request)).status
+        answer = await with_authorization(handler, authorizer)(request)
+        assert isinstance(answer.obj, dict)
+        return answer.status, str(answer.obj.get("message", ""))
 
     return on_a_loop(ask())
 
@@ -186,22 +207,51 @@ def one_is_enough(recording: Recording) -> bool:
 
 @rebuilt("authz-single-approval-suffices")
 def ours_one_is_enough() -> bool:
-    """One voice among three."""
-    return (
-        status(UnionAuthorizer(Fixed(NO_OPINION), Fixed(ALLOW), Fixed(NO_OPINION)))
-        == 200
+    """One voice among three, whether or not it, or the one before, is waited for; whom
+    it answers, nobody asks any further.
+    """
+    unasked = Fixed(DENY)
+    rows = (
+        (Fixed(NO_OPINION), Fixed(ALLOW)),
+        (Fixed(NO_OPINION), Slow(ALLOW)),
+        (Slow(NO_OPINION), Fixed(ALLOW)),
+        (Slow(NO_OPINION), Slow(ALLOW)),
     )
+    heard = [status(UnionAuthorizer(*voices, unasked)) for voices in rows]
+    nobody = status(UnionAuthorizer(Slow(NO_OPINION), Slow(NO_OPINION)))
+    return heard == [200] * 4 and unasked.count == 0 and nobody == 403
 
 
 @rebuilt("authz-all-deny-gives-forbidden")
 def all_deny() -> Partly:
     """Nobody for it: 403. But one firm no is enough, though somebody after it would
-    have allowed.
+    have allowed; and who could not be asked has not refused.
     """
     nobody = status(UnionAuthorizer(Fixed(NO_OPINION), Fixed(NO_OPINION)))
+    broken = Fixed(Verdict(Decision.NO_OPINION, error="out to lunch"))
     return Partly(
-        nobody == 403, status(UnionAuthorizer(Fixed(DENY), Fixed(ALLOW))) == 403
+        nobody == 403,
+        status(UnionAuthorizer(Fixed(DENY), Fixed(ALLOW))) == 403
+        and answered(broken) == (500, "Internal error occurred: out to lunch")
+        and [noted(each) for each in (Fixed(ALLOW), Fixed(DENY), broken)] == NOTED,
     )
+
+
+NOTED = [
+    {"decision": "allow", "reason": ""},
+    {"decision": "forbid", "reason": "no"},
+    {"reason": "internal error"},
+]
+
+
+def noted(authorizer: Authorizer) -> dict[str, str]:
+    """What the audit log has of a decision."""
+    event: Object = {}
+    answered(authorizer, event)
+    prefix = "authorization.k8s.io/"
+    return {
+        key.removeprefix(prefix): value for key, value in event["annotations"].items()
+    }
 
 
 @rebuilt("authz-allow-all-and-deny-all-modes")
@@ -376,7 +426,14 @@ def identity_decides(recording: Recording) -> bool:
 
 @rebuilt("authz-rbac-uses-identity-from-authn")
 def ours_identity_decides() -> bool:
-    """The same question by name, by group, and by somebody else."""
+    """The same question by name, by group, and by somebody else. A binding to a role
+    that is not there helps nobody, and says so.
+    """
+    to_none = RBACAuthorizer(StaticReader([binding("User", "jane")])).authorize(
+        JANE, asked()
+    )
+    gone = 'RBAC: role.rbac.authorization.k8s.io "reader" not found'
+    assert (to_none.allowed, to_none.reason) == (False, gone)
     by_name, by_group = (
         RBACAuthorizer(StaticReader([ROLE, binding(*to)]))
         for to in (("User", "jane"), ("Group", "devs"))

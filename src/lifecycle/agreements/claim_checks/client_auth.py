@@ -8,12 +8,12 @@ import base64
 import json
 import sys
 import time
-from typing import Any
+from typing import Any, cast
 
 from lifecycle.agreements.claim_checks.authn import exchange_at, words
 from lifecycle.agreements.claim_checks.on_a_loop import on_a_loop
 from lifecycle.api.clock import Clock
-from lifecycle.api.wire import Request
+from lifecycle.api.wire import Request, Response
 from lifecycle.apiserver.authn.options import (
     AuthenticationOptions,
     build_authentication,
@@ -24,8 +24,10 @@ from lifecycle.client.transport_https import HTTPSTransport
 from lifecycle.cluster.outside_services import IdentityProvider, LoopbackService
 from lifecycle.compare.claims import Partly, check, rebuilt
 from lifecycle.inspector import Recording
+from lifecycle.kubectl.credentials.exec_plugin import PluginCredentials
 from lifecycle.kubectl.credentials.transport import AuthenticatingTransport, Credentials
 from lifecycle.kubectl.kubeconfig import ClientConfig
+from lifecycle.kubectl.request.debugging import mask_value
 
 
 class Listener(LoopbackService):
@@ -102,7 +104,10 @@ def through_tls() -> bool:
 
 @rebuilt("client-auth-bearer-token-in-authorization-header")
 def bearer_header() -> bool:
-    """`Authorization: Bearer …`."""
+    """`Authorization: Bearer …`; which nobody reads who reads what kubectl did."""
+    shown = {value: mask_value("Authorization", value) for value in SHOWN}
+    assert shown == SHOWN
+    assert mask_value("Accept", "Bearer t0") == "Bearer t0"
 
     async def main() -> bool:
         async with Listener() as service:
@@ -111,6 +116,16 @@ def bearer_header() -> bool:
             ] == "Bearer t0"
 
     return on_a_loop(main())
+
+
+SHOWN = {
+    "Bearer t0": "Bearer <masked>",
+    "basic amFuZQ==": "basic <masked>",
+    "Bearer": "Bearer",
+    "Secret t0": "<masked>",
+    "t0": "<masked>",
+    "": "",
+}
 
 
 @check("client-auth-basic-auth-header")
@@ -140,8 +155,12 @@ def basic_header() -> Partly:
 @rebuilt("client-auth-openid-login-is-manual")
 def login_is_manual() -> Partly:
     """A refresh token still has to come from somewhere; but a plugin does everything by
-    itself, and an ended ID token is renewed unasked.
+    itself, even where what it gave is refused, and an ended ID token is renewed
+    unasked.
     """
+    assert _refused(401) == ["Bearer t0", "Bearer t1"]
+    assert _refused(403) == ["Bearer t0", "Bearer t0"]
+    assert _refused(401, authorization="Bearer mine") == ["Bearer mine"] * 2
 
     async def main() -> Partly:
         async with IdentityProvider() as provider, Listener() as service:
@@ -189,6 +208,47 @@ def login_is_manual() -> Partly:
         )
 
     return on_a_loop(main())
+
+
+class _Plugin:
+    """Gives a token, and another one after that was refused."""
+
+    def __init__(self) -> None:
+        self.number = 0
+        self.given = PluginCredentials(token="t0")
+
+    async def credentials(self) -> PluginCredentials:
+        """The same as before, as long as nobody has complained."""
+        return self.given
+
+    async def refused(self, used: PluginCredentials) -> None:
+        """Of what it gave last."""
+        assert used is self.given
+        self.number += 1
+        self.given = PluginCredentials(token=f"t{self.number}")
+
+
+def _refused(code: int, **headers: str) -> list[str]:
+    """What two requests carry, if each is answered with that code."""
+    sent: list[str] = []
+
+    class Server:
+        async def round_trip(self, request: Request) -> Response:
+            sent.append(request.headers["authorization"])
+            return Response(code, obj={})
+
+        async def close(self) -> None:
+            """See `Transport`."""
+
+    async def main() -> None:
+        plugin = cast(Any, _Plugin())
+        credentials = Credentials(ClientConfig("https://x"), plugin=plugin)
+        transport = AuthenticatingTransport(Server(), credentials)
+        for _ in range(2):
+            await transport.round_trip(Request("GET", "/", headers=dict(headers)))
+
+    on_a_loop(main())
+    return sent
 
 
 @rebuilt("client-auth-openid-token-sent-as-bearer")

@@ -27,6 +27,7 @@ from lifecycle.cni.invoke import Args
 from lifecycle.cni.libcni import CNIConfig, build_one_config
 from lifecycle.cni.plugins.skel import cmd_args_from_env
 from lifecycle.cni.pod_network import PodNetwork, Sandbox, capability_args, runtime_conf
+from lifecycle.cni.result_cache import RuntimeConf
 from lifecycle.compare.claims import Partly, check, rebuilt, some
 from lifecycle.inspector import Recording
 
@@ -174,6 +175,7 @@ def programs_that_ran() -> list[tuple[str, dict[str, Any]]]:
             )
             (folder / name).chmod(0o755)
         on_a_loop(added(folder))
+        assert any((folder / "cache").rglob("*eth0")), "for whoever takes it down"
         lines = (folder / "log").read_text().splitlines()
     return [
         (name, json.loads(text))
@@ -322,7 +324,10 @@ def add_parameters(recording: Recording) -> bool | None:
 
 @rebuilt("cni-add-parameters")
 def our_add_parameters() -> bool:
-    """The six variables; and a plugin refuses to run without them."""
+    """The six variables; and a plugin refuses to run without them. Nor is one called
+    with what can be none of them.
+    """
+    assert [_refused(*each) for each in NOT_CALLED] == list(NOT_CALLED.values())
     env = Args(
         "ADD", "s1", "/run/netns/x", "eth0", [("K8S_POD_NAME", "web")], ["/opt/cni/bin"]
     ).as_env({})
@@ -336,6 +341,33 @@ def our_add_parameters() -> bool:
             "CNI_ARGS",
         }
     return False
+
+
+NOT_CALLED = {
+    ("", "eth0", "kindnet"): "missing containerID",
+    ("s/1", "eth0", "kindnet"): "invalid characters in containerID; s/1",
+    ("s1", "", "kindnet"): "interface name is empty",
+    ("s1", "e" * 16, "kindnet"): "interface name is too long; interface name should be"
+    " less than 16 characters",
+    ("s1", "eth0", "kind/net"): "invalid characters found in network name; kind/net",
+    ("s1", "eth0", "empty"): "no plugin configs found",
+}
+
+
+def _refused(container: str, interface: str, name: str) -> str:
+    """Why a network is not set up, without the plugin's name."""
+    plugins = [] if name == "empty" else [config.plugin_conf_from('{"type": "ptp"}')]
+    network = config.NetworkConfigList(name, "0.3.1", plugins, "")
+    attachment = RuntimeConf(container, "/x", interface)
+    with tempfile.TemporaryDirectory() as directory:
+        folder = Path(directory)
+        (folder / "ptp").touch()
+        added = CNIConfig([folder], folder).add_network_list(network, attachment)
+        try:
+            on_a_loop(added)
+        except CNIError as error:
+            return str(error).rpartition("failed (add): ")[2]
+    return ""
 
 
 @check("cni-dns-server-passed-to-plugin")

@@ -8,9 +8,19 @@ import asyncio
 from dataclasses import dataclass, field
 from functools import cache
 
+from lifecycle.agreements.claim_checks.new_replica_sets import (
+    a_deployment,
+    a_named_deployment,
+    names_differ,
+    patience,
+    shares,
+    sizes,
+)
+from lifecycle.agreements.claim_checks.retried_keys import TRIES, tried_again
 from lifecycle.api.clock import Clock
 from lifecycle.api.names import NameSource
 from lifecycle.api.resources import resource
+from lifecycle.api.tracing import Span, listening
 from lifecycle.api.wire import Object
 from lifecycle.client.shared_informer import SharedInformerFactory
 from lifecycle.cluster.rehearsal import Asked, RehearsedCluster, rehearse
@@ -22,29 +32,6 @@ from lifecycle.inspector import Recording
 DEPLOYMENTS, SETS = resource("deployments.apps"), resource("replicasets.apps")
 HASH, REVISION = "pod-template-hash", "deployment.kubernetes.io/revision"
 CONTROLLER = "deployment-controller"
-
-
-def a_deployment(
-    name: str = "web", image: str = "nginx:1.27", **spec: object
-) -> Object:
-    """Three replicas of it."""
-    labels = {"app": name}
-    template = {
-        "metadata": {"labels": labels},
-        "spec": {"containers": [{"name": "c", "image": image}]},
-    }
-    body = {
-        "replicas": 3,
-        "selector": {"matchLabels": labels},
-        "template": template,
-        **spec,
-    }
-    return {
-        "kind": "Deployment",
-        "apiVersion": "apps/v1",
-        "metadata": {"name": name},
-        "spec": body,
-    }
 
 
 @dataclass(slots=True)
@@ -61,6 +48,7 @@ class Life:
     after_loss: int = 0
     asked: list[Asked] = field(default_factory=list)
     idle: int = 0
+    looks: int = 0
     overdue: list[str] = field(default_factory=list)
     kept: int = 0
 
@@ -117,9 +105,13 @@ def life() -> Life:
             "default",
         )
         await asyncio.sleep(60)
-        before = len(cluster.requests(CONTROLLER))
-        await asyncio.sleep(100)
+        before, looks = len(cluster.requests(CONTROLLER)), list[Span]()
+        with listening(looks.append):
+            await asyncio.sleep(100)
         seen.idle = len(cluster.requests(CONTROLLER)) - before
+        seen.looks = sum(
+            span.attributes.get("key") == "default/stuck" for span in looks
+        )
         for seconds in (35, 15):  # just before it is over, and just after
             await asyncio.sleep(seconds)
             stuck = await client.get(DEPLOYMENTS, "stuck", "default")
@@ -173,8 +165,7 @@ def _queued() -> tuple[bool, list[str]]:
             client, informers, clock=Clock(), names=NameSource(1)
         )
         [handlers] = informers.informer(DEPLOYMENTS)._handlers
-        obj = a_deployment()
-        obj["metadata"].update(namespace="default", uid="u")
+        obj = a_named_deployment()
         add, update, delete = handlers.add, handlers.update, handlers.delete
         if add is None or update is None or delete is None:
             return False, []
@@ -197,9 +188,13 @@ def callbacks() -> bool:
 @rebuilt("deployment-controller-uses-work-queue-and-sync")
 def queue() -> bool:
     """Two adds, one key; and what was queued came to a sync, or nothing would have been
-    created.
+    created. A sync that fails is tried again, later each time, until that is too often.
     """
-    return _queued()[1] == ["default/web"] and bool(life().first)
+    return (
+        _queued()[1] == ["default/web"]
+        and bool(life().first)
+        and tried_again() == TRIES
+    )
 
 
 @rebuilt("deployment-controller-reconciles-towards-spec")
@@ -232,8 +227,8 @@ def image_change(recording: Recording) -> bool:
 
 @rebuilt("deployment-controller-new-replicaset-on-image-change")
 def image_change_here() -> bool:
-    """One more."""
-    return life().after_image == life().after_scale + 1
+    """One more, of another name; and of yet another if that is taken."""
+    return life().after_image == life().after_scale + 1 and names_differ()
 
 
 @check("deployment-controller-new-replicaset-on-scale")
@@ -361,13 +356,17 @@ def copies(recording: Recording) -> Partly:
 
 @rebuilt("deployment-controller-copies-pod-template-and-metadata")
 def copies_here() -> Partly:
-    """Likewise. (Of the roll-out's sizes the events tell: five are wanted, and surge
-    allows two more.)
+    """Likewise; how long a pod has to be ready is copied, too, where it is said. (Of
+    the roll-out's sizes the events tell: five are wanted, and surge allows two more.
+    Without surge, after all old ones are gone, it is the full size at once. In the
+    midst of one, another size is shared out.)
     """
     assert life().first, "it was made"
     return Partly(
-        _same_template(life().created, life().first[0]),
-        any(message.endswith("from 0 to 2") for message in life().scalings),
+        _same_template(life().created, life().first[0]) and patience() == [7, None],
+        any(message.endswith("from 0 to 2") for message in life().scalings)
+        and sizes() == [3, 2]
+        and shares() == [[6, 4], [1, 1], [1, 2, 2], [2, 2], [1, 2], []],
     )
 
 
@@ -415,13 +414,13 @@ def status_here() -> bool:
 
 @rebuilt("deployment-controller-waits-in-a-loop-for-completion")
 def waits() -> Partly:
-    """It comes back until all is done; but while nothing happens it asks nothing,
-    whatever is incomplete.
+    """It comes back until all is done; but while nothing happens it asks nothing, and
+    looks at nothing, whatever is incomplete.
     """
     statuses = [
         a for a in life().asked if a.method == "PUT" and a.path.endswith("/status")
     ]
-    return Partly(len(statuses) > 1, life().idle == 0)
+    return Partly(len(statuses) > 1, life().idle == 0 and life().looks <= 2)
 
 
 @check("deployment-controller-definition-of-complete")

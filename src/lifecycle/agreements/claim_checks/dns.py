@@ -4,12 +4,18 @@ added anywhere.
 
 from __future__ import annotations
 
+from typing import Any, cast
+
 from lifecycle.agreements.dns_answers import DigAnswer, parse_dig
+from lifecycle.api.clock import Clock
 from lifecycle.api.wire import Object
 from lifecycle.client.indexer import Indexer
+from lifecycle.client.rest import Client
+from lifecycle.client.shared_informer import SharedInformerFactory
 from lifecycle.compare.claims import Partly, check, rebuilt
 from lifecycle.dns.answering import Answerer
 from lifecycle.dns.kubernetes_plugin import KubernetesPlugin
+from lifecycle.dns.server import ClusterDNS
 from lifecycle.dns.service_index import ServiceIndex
 from lifecycle.inspector import InspectorError, Recording
 
@@ -63,7 +69,11 @@ def our_a_record() -> bool:
     """The same of ours, and from the address the way back. Of its own short name the
     server knows the address, and nothing that points anywhere.
     """
-    server = _answerer(_service())
+    alias = {"metadata": {"name": "x", "namespace": "default"}}
+    outside = {**alias, "spec": {"type": "ExternalName", "externalName": "example.com"}}
+    server = _answerer(_service(), outside)
+    elsewhere = server.answer("x.default.svc.cluster.local", "CNAME").answer
+    assert [(each.type, each.data) for each in elsewhere] == [("CNAME", "example.com.")]
     answers = (
         server.answer("n.default.svc.cluster.local", "A").answer,
         server.answer("7.7.96.10.in-addr.arpa", "PTR").answer,
@@ -71,7 +81,16 @@ def our_a_record() -> bool:
     return [[(record.type, record.data) for record in each] for each in answers] == [
         [("A", "10.96.7.7")],
         [("PTR", "n.default.svc.cluster.local.")],
-    ] and server.answer("ns.dns.cluster.local", "PTR").rcode == "NXDOMAIN"
+    ] and [
+        server.answer(name, kind).rcode
+        for name, kind in (
+            ("ns.dns.cluster.local", "PTR"),
+            ("svc.cluster.local", "A"),
+            ("pod.cluster.local", "A"),
+            ("cluster.local", "A"),
+            ("elsewhere.cluster.local", "A"),
+        )
+    ] == ["NXDOMAIN", "NOERROR", "NOERROR", "NOERROR", "NXDOMAIN"]
 
 
 @check("dns-srv-record-for-service")
@@ -131,8 +150,12 @@ def adds_records(recording: Recording) -> Partly | None:
 @rebuilt("dns-server-adds-records")
 def ours_adds_records() -> Partly:
     """The same server, before, while and after a Service is in the cache it reads; it
-    is told nothing.
+    is told nothing. Before it has read everything once, it does not know yet.
     """
+    client = Client(cast(Any, None), "dns")
+    unread = ClusterDNS(client, SharedInformerFactory(client), clock=Clock())
+    early = unread.answer("n.default.svc.cluster.local", "A")
+    assert (early.rcode, early.authoritative) == ("SERVFAIL", False)
     services = Indexer()
     namespaces = Indexer()
     namespaces.set("default", {"metadata": {"name": "default"}})

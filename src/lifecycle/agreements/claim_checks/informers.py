@@ -165,12 +165,70 @@ def three_kinds() -> bool:
     queue.add({"metadata": {"name": "brief"}})
     queue.replace([])
     brief = [(delta.type, delta.key) for delta in (queue.pop(), queue.pop())]
+    assert _all_arrive(1200), "however many there are"
+    versions = [version for _, _, version in _scene().first]
+    assert versions == sorted(set(versions)), "a deletion is news, too"
     return [(kind, name) for kind, name, _ in _scene().first] == [
         ("add", "early"),
         ("add", "late"),
         ("update", "late"),
         ("delete", "early"),
     ] and brief == [(ADDED, "brief"), (DELETED, "brief")]
+
+
+def _all_arrive(count: int) -> bool:
+    """That many objects at once, and one handler: all of them, in order, and before
+    anybody is told that all have been seen.
+    """
+
+    async def main() -> bool:
+        server = create_server_chain(MemoryStore(), clock=Clock(), names=NameSource(1))
+        await server.start()
+        admin = UserInfo("a", ("system:masters", "system:authenticated"))
+        client = Client(server.in_process_transport(admin), "reader")
+        names = [f"m{number:05}" for number in range(count)]
+        for name in names:
+            meta = {"name": name}
+            body = {"kind": "ConfigMap", "apiVersion": "v1", "metadata": meta}
+            await client.create(MAPS, body, "default")
+        informers, heard = SharedInformerFactory(client), list[str]()
+        informer = informers.informer(MAPS)
+        informer.add_event_handler(lambda obj: heard.append(obj["metadata"]["name"]))
+        informers.start()
+        await informer.wait_for_sync()
+        await informers.stop()
+        await server.stop()
+        return heard == names
+
+    return on_virtual_time(main())
+
+
+def _too_old() -> str:
+    """What is said to somebody who wants to go on from the first revision, by a server
+    that has begun when there were three more.
+    """
+
+    async def main() -> str:
+        store = MemoryStore()
+        for number in range(3):
+            await store.put(f"/registry/other/{number}", b"")
+        server = create_server_chain(store, clock=Clock(), names=NameSource(1))
+        await server.start()
+        admin = UserInfo("a", ("system:masters", "system:authenticated"))
+        client = Client(server.in_process_transport(admin), "reader")
+        frames = await client.watch(MAPS, "default", resource_version="1")
+        try:
+            async with asyncio.timeout(60):
+                told = await anext(frames)
+        except TimeoutError:
+            return "nothing"
+        finally:
+            await server.stop()
+        assert (told.type, told.object["code"]) == ("ERROR", 410)
+        assert told.object["reason"] == "Expired"
+        return str(told.object["message"])
+
+    return on_virtual_time(main())
 
 
 @check("informers-source-is-storage-events")
@@ -191,8 +249,9 @@ def bookmarks(recording: Recording) -> Partly | None:
 @rebuilt("informers-source-is-storage-events")
 def through_the_server() -> Partly:
     """The stored revisions arrive; but by list and watch of the API, the informer's
-    only requests.
+    only requests. How far back the API remembers, is not how far back the store does.
     """
+    assert _too_old() == "too old resource version: 1 (4)"
     seen = _scene()
     arrived = [version for _, name, version in seen.first if name == "late"]
     return Partly(

@@ -8,6 +8,8 @@ import asyncio
 from collections.abc import Awaitable, Callable, Mapping
 
 from lifecycle.agreements.claim_checks.admission import pod
+from lifecycle.agreements.claim_checks.converted_objects import are_converted
+from lifecycle.agreements.claim_checks.pruned_objects import is_left
 from lifecycle.agreements.initializers import (
     CONFIGURATIONS,
     Stage,
@@ -17,6 +19,7 @@ from lifecycle.agreements.initializers import (
 from lifecycle.api.resources import resource
 from lifecycle.api.status import StatusError
 from lifecycle.api.wire import Object
+from lifecycle.client.rest import Client
 from lifecycle.compare.claims import check, rebuilt, some
 from lifecycle.historical.controllers.initializer_controller import Work
 from lifecycle.historical.controllers.initializer_examples import (
@@ -308,14 +311,37 @@ def recorded_pod_initializing(recording: Recording) -> bool | None:
 
 @rebuilt("initializers-include-uninitialized-parameter", model=True)
 def include_parameter() -> bool:
-    """Who asks is shown what is hidden."""
+    """Who asks is shown what is hidden; for who watches and has not asked, an object
+    comes when it has been finished.
+    """
 
     async def scene(stage: Stage) -> bool:
-        await stage.all_seeing.create(MAPS, CONFIG_MAP, "default")
+        told: list[list[str]] = [[], []]
+
+        async def follow(client: Client, kinds: list[str]) -> None:
+            async for frame in await client.watch(MAPS, "default", bookmarks=False):
+                kinds.append(frame.type)
+
+        following = [
+            asyncio.create_task(follow(*each))
+            for each in zip((stage.client, stage.all_seeing), told, strict=True)
+        ]
+        await asyncio.sleep(1)
+        made = await stage.all_seeing.create(MAPS, CONFIG_MAP, "default")
         listed = (await stage.all_seeing.list(MAPS, "default"))["items"]
+        hidden = (await stage.client.list(MAPS, "default"))["items"] == []
+        for change in ({"initializers": None}, {"labels": {"a": "1"}}):
+            made = await stage.all_seeing.update(
+                MAPS, {**made, "metadata": {**made["metadata"], **change}}
+            )
+        await asyncio.sleep(1)
+        for task in following:
+            task.cancel()
+        await asyncio.gather(*following, return_exceptions=True)
         return (
             len(listed) == 1
-            and (await stage.client.list(MAPS, "default"))["items"] == []
+            and hidden
+            and told == [["ADDED", "MODIFIED"], ["ADDED", "MODIFIED", "MODIFIED"]]
         )
 
     return _play(scene, NOBODY)
@@ -350,8 +376,11 @@ def recorded_enabled(recording: Recording) -> bool | None:
 @rebuilt("initializers-now-done-by-custom-resources")
 def custom_resources() -> bool:
     """A definition called Initializer would have to change a pod that is created after
-    it.
+    it. What it does change is objects of its own kind: they lose what it does not know,
+    and a webhook may make others of them.
     """
+    assert is_left()
+    assert are_converted()
 
     async def scene(stage: Stage) -> bool:
         names = {

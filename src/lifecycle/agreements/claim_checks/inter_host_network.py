@@ -49,18 +49,52 @@ def host_on_paper() -> tuple[PaperNetlink, VxlanBackend]:
 
 @rebuilt("inter-host-network-overlay-joins-hosts")
 def joins() -> bool:
-    """Hosts come and go; each time the first one's routes follow."""
+    """Hosts come and go; each time the first one's routes follow. Of a host that has
+    not changed, that is none of flannel's, or of which nobody can tell where it is,
+    nobody hears.
+    """
     netlink, backend = host_on_paper()
     leases, seen = NodeLeases(ipaddress.IPv4Network("10.244.1.0/24")), []
-    for kind, number in (("ADDED", 1), ("ADDED", 2), ("ADDED", 3), ("DELETED", 2)):
+    for kind, number in (
+        *[("ADDED", 1), ("ADDED", 2), ("ADDED", 3), ("DELETED", 2)],
+        *[("ADDED", 2), ("DELETED", 2)],
+    ):
         backend.handle(leases.node_event(kind, node(number)))
         seen.append([str(route.destination) for route in netlink.routes()])
+    strange, lost = node(4), node(5)
+    strange["metadata"]["annotations"][annotation("kube-subnet-manager")] = "false"
+    lost["metadata"]["annotations"][annotation("public-ip")] = "nowhere"
+    neighbours = [
+        [(one.mac, str(one.destination)) for one in entries]
+        for entries in (netlink.arp, netlink.fdb)
+    ]
+    assert neighbours == [
+        [("02:00:00:00:00:03", "10.244.3.0")],
+        [("02:00:00:00:00:03", "172.19.0.5")],
+    ]
+    same = leases.node_event("MODIFIED", node(3))
+    assert [same, *(leases.node_event("ADDED", each) for each in (strange, lost))] == [
+        [],
+        [],
+        [],
+    ]
+    assert _not_read(lost) == "failed to parse IP"
     return seen == [
         [],
         ["10.244.2.0/24"],
         ["10.244.2.0/24", "10.244.3.0/24"],
         ["10.244.3.0/24"],
+        ["10.244.3.0/24", "10.244.2.0/24"],
+        ["10.244.3.0/24"],
     ]
+
+
+def _not_read(lost: dict[str, Any]) -> str:
+    try:
+        node_to_lease(lost)
+    except CNIError as error:
+        return str(error)
+    return ""
 
 
 @rebuilt("inter-host-network-flannel-l3-ipv4", model=True)

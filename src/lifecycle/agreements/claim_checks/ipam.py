@@ -128,14 +128,27 @@ def our_ranges() -> bool:
             for n in range(3)
         ]
     with tempfile.TemporaryDirectory() as directory:
+        for n in range(5):
+            ask(directory, f"c{n}", subnet="10.0.0.0/29")
+        for gone, new in (("c2", "d"), ("c0", "e")):
+            ask(directory, gone, "DEL", "10.0.0.0/29")
+            answer = ask(directory, new, subnet="10.0.0.0/29")
+            more.append(answer["ips"][0]["address"])
+    with tempfile.TemporaryDirectory() as directory:
         for n in range(13):
             ask(directory, f"c{n}", subnet="10.0.0.0/28")
         ask(directory, "c0", "DEL", "10.0.0.0/28")
+        rights = {
+            path.stat().st_mode & 0o777
+            for path in Path(directory).glob("bridge/*")
+            if path.name != "lock"
+        }
+        assert rights <= {0o600}, "for root alone"
         after = [_written(directory).get(LAST)]
         ask(directory, "d", subnet="10.0.0.0/28")
         after.append(_written(directory).get(LAST))
     return [*first, *more] == [
-        f"10.0.0.{n}/29" for n in (2, 3, 4, 5, 6, 2)
+        f"10.0.0.{n}/29" for n in (2, 3, 4, 5, 6, 2, 4, 2)
     ] and after == ["10.0.0.14", "10.0.0.2"]
 
 

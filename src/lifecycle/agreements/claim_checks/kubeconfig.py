@@ -19,6 +19,7 @@ from lifecycle.kubectl.kubeconfig import (
     loading_precedence,
     make,
 )
+from lifecycle.kubectl.kubeconfig.client_config import DirectClientConfig, Overrides
 
 
 class _Files:
@@ -122,11 +123,49 @@ def context_selects() -> bool:
     return seen == [("https://a", "tb", "n1"), ("https://b", "ta", "default")]
 
 
+NAMED: dict[str, Any] = {
+    "server": "https://a",
+    "tls-server-name": "a.example.com",
+    "certificate-authority-data": "eA==",
+    "proxy-url": "",
+}
+KEPT = {key: value for key, value in NAMED.items() if value}
+BARE = {key: value for key, value in KEPT.items() if "data" not in key}
+CLUSTERS: list[dict[str, Any]] = [
+    KEPT,
+    {**KEPT, "server": "https://b", "tls-server-name": ""},
+    {**KEPT, "server": "https://b", "tls-server-name": "b.example.com"},
+    {**KEPT, "tls-server-name": "b.example.com"},
+    {**BARE, "insecure-skip-tls-verify": True, "certificate-authority": ""},
+    {**BARE, "insecure-skip-tls-verify": False, "certificate-authority": "/ca"},
+    {"server": "http://localhost:8080"},
+]
+
+
+def _clusters() -> list[dict[str, Any]]:
+    """The cluster of a file as it is; under flags; and where there is none."""
+    document = {**make("a", "https://a"), "clusters": [{"name": "a", "cluster": NAMED}]}
+    flags: tuple[dict[str, Any], ...] = (
+        {},
+        {"server": "https://b"},
+        {"server": "https://b", "server_name": "b.example.com"},
+        {"server_name": "b.example.com"},
+        {"insecure": True},
+        {"certificate_authority": "/ca"},
+    )
+    found = [
+        DirectClientConfig(document, Overrides(**each)).cluster() for each in flags
+    ]
+    return [*found, DirectClientConfig({}).cluster()]
+
+
 @rebuilt("kubeconfig-flags-override-file-values")
 def flags_override() -> Partly:
     """A token and a server by flag beat the file's; but a user name beside the file's
-    token is no override but an error.
+    token is no override but an error. What the file says of how its server is known
+    goes with what a flag replaces, and not further.
     """
+    assert _clusters() == CLUSTERS
     document = make("a", "https://a", token="file")
     config = client_config(document, environ={}, token="flag", server="https://b")
     try:

@@ -8,6 +8,14 @@ import asyncio
 from itertools import pairwise
 from pathlib import Path
 
+from lifecycle.agreements.claim_checks import held_up_pods
+from lifecycle.agreements.claim_checks.blindness import sees_what_happens
+from lifecycle.agreements.claim_checks.dead_containers import (
+    as_many_are_kept,
+    dies_in,
+    periods,
+)
+from lifecycle.agreements.claim_checks.pictures import a_picture_and_no_more
 from lifecycle.agreements.played_nodes import settled, system_objects
 from lifecycle.agreements.pod_sync import inspected
 from lifecycle.api.clock import Clock, parse_time
@@ -66,7 +74,9 @@ def agent_on_every_node(recording: Recording) -> bool | None:
 
 @rebuilt("kubelet-sync-agent-on-every-node")
 def our_agent() -> bool:
-    """Ours registers its node, and a pod there lives and dies by it."""
+    """Ours registers its node, and a pod there lives and dies by it: sooner, if
+    somebody comes who has less patience.
+    """
 
     async def scene(node: OneNode) -> bool:
         alive = (await node.run_pod("a"))["status"]["phase"] == "Running"
@@ -76,9 +86,10 @@ def our_agent() -> bool:
             alive
             and len(nodes) == 1
             and not (await node.admin.list(resource("pods")))["items"]
+            and await dies_in(node) == [570, 30, 10]
         )
 
-    return on_one_node(scene)
+    return on_one_node(scene) and periods() == [7, 3, 4, 30, 9]
 
 
 @check("kubelet-sync-turns-pods-into-containers")
@@ -141,7 +152,10 @@ def volumes_logs_and_gc(recording: Recording) -> bool | None:
 
 @rebuilt("kubelet-sync-also-volumes-logs-and-gc")
 def our_volumes_and_gc() -> bool:
-    """Ours mounts, says where the log goes, and leaves nothing behind."""
+    """Ours mounts, says where the log goes, and leaves nothing behind. Of a container
+    that was started again the log before is there, too; and of the dead as many are
+    kept as are allowed.
+    """
 
     async def scene(node: OneNode) -> bool:
         pod = await node.run_pod("a")
@@ -156,7 +170,7 @@ def our_volumes_and_gc() -> bool:
             and not await node.runtime.list_containers()
         )
 
-    return on_one_node(scene)
+    return on_one_node(scene) and as_many_are_kept()
 
 
 @check("kubelet-sync-polls-api-every-20-seconds")
@@ -212,8 +226,9 @@ def poll_interval(recording: Recording) -> Partly | None:
 @rebuilt("kubelet-sync-poll-interval-configurable")
 def our_poll_interval() -> Partly:
     """A file source waits as long as it is told; with the longest wait, a pod from the
-    API still starts at once.
+    API still starts at once. (Of a file's pod the API gets to see a picture.)
     """
+    assert a_picture_and_no_more()
 
     async def scene(node: OneNode) -> Partly:
         looks: list[float] = []
@@ -381,7 +396,7 @@ def converges(recording: Recording) -> bool | None:
 @rebuilt("kubelet-sync-syncpod-converges-real-to-desired")
 def ours_converges() -> bool:
     """Another sync of a pod that is as it should be asks the runtime for nothing; one
-    whose container was taken away gets a new one.
+    whose container was taken away gets a new one. If it cannot look, it says so.
     """
 
     async def scene(node: OneNode) -> bool:
@@ -400,30 +415,21 @@ def ours_converges() -> bool:
         ]
         return same.id == before.id and len(again) == 1
 
-    return on_one_node(scene)
+    return on_one_node(scene) and sees_what_happens()
 
 
 @rebuilt("kubelet-sync-order-of-steps")
 def order_of_steps() -> Partly:
     """The order holds, but for admission: a pod that is refused never gets as far as
-    the first step.
+    the first step. And each step holds up those behind it, until it succeeds.
     """
 
     async def scene(node: OneNode) -> Partly:
-        await node.run_pod("a")
-        order = [step for step, name in node.steps if name == "a"][:7]
+        in_order = await held_up_pods.steps_of_a_pod(node) == held_up_pods.STEPS
         await node.run_pod("b", container={"resources": {"requests": {"cpu": "999"}}})
-        right = [
-            "metrics",
-            "status",
-            "cgroups",
-            "directories",
-            "volumes",
-            "pull secrets",
-            "runtime",
-        ]
         return Partly(
-            order == right, not [step for step, name in node.steps if name == "b"]
+            in_order and await held_up_pods.each_is_waited_for(node),
+            not [step for step, name in node.steps if name == "b"],
         )
 
     return on_one_node(scene)

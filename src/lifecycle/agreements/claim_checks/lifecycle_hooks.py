@@ -15,18 +15,20 @@ from lifecycle.api import fast_json
 from lifecycle.api.wire import Object
 from lifecycle.cluster.rehearsal import on_virtual_time
 from lifecycle.compare.claims import Partly, check, rebuilt
-from lifecycle.cri.apis.pod_network import HTTPAnswer, HTTPRequest
+from lifecycle.cri.apis.pod_network import NO_TLS, HTTPAnswer, HTTPRequest
 from lifecycle.cri.apis.streams import ExecSyncResponse
 from lifecycle.inspector import Recording
 from lifecycle.kubelet.lifecycle.handlers import HookRunner
+from lifecycle.kubelet.prober.prober import Prober
 
 
 class _Runtime:
     """Says that everything went well, and remembers what it was asked."""
 
-    def __init__(self, code: int = 200) -> None:
+    def __init__(self, code: int = 200, *, tls: bool = True) -> None:
         self.asked: list[tuple[Any, ...]] = []
         self.code = code
+        self.tls = tls
 
     async def exec_sync(self, *asked: Any) -> ExecSyncResponse:
         self.asked.append(asked)
@@ -34,7 +36,13 @@ class _Runtime:
 
     async def http_get(self, request: HTTPRequest, timeout: float) -> HTTPAnswer:
         self.asked.append((request.host, request.port, request.path))
-        return HTTPAnswer(self.code, "" if self.code else "connection refused")
+        if request.scheme == "https" and not self.tls:
+            return HTTPAnswer(0, f"Get: {NO_TLS}")
+        text = "" if self.code else "connection refused"
+        return HTTPAnswer(self.code, text, location="http://elsewhere.example/")
+
+
+FAILED = 'for Container "c" in Pod "p_n(u)" failed - error:'
 
 
 def _run(hook: Object, runtime: _Runtime | None = None) -> str:
@@ -147,8 +155,13 @@ def _kubelet_log(recording: Recording, node: str) -> str:
 @rebuilt("lifecycle-hooks-http-hook")
 def our_http_hook() -> bool:
     """To the pod's address and the port of that name; a status of 500 is no failure,
-    silence is.
+    silence is, and so is a name that no port has. Who has no TLS is asked without. (A
+    probe asks in the same way, but listens to what it is told: 500 is a failure, and
+    who sends it elsewhere is well.)
     """
+    assert [_probed(code) for code in PROBED] == list(PROBED.values())
+    secure: Object = {"httpGet": {"path": "/s", "port": "8443", "scheme": "HTTPS"}}
+    plain, unnamed = _Runtime(tls=False), {"httpGet": {"path": "/a", "port": "ftp"}}
     hook: Object = {"httpGet": {"path": "/warm", "port": "web"}}
     asked, unwell, silent = _Runtime(), _Runtime(500), _Runtime(0)
     return (
@@ -156,7 +169,28 @@ def our_http_hook() -> bool:
         and asked.asked == [("10.0.0.9", 8080, "/warm")]
         and _run(hook, unwell) == ""
         and "connection refused" in _run(hook, silent)
+        and _run(secure, plain) == ""
+        and plain.asked == [("10.0.0.9", 8443, "/s")] * 2
+        and _run(unnamed)
+        == f"HTTP lifecycle hook (/a) {FAILED}"
+        ' strconv.Atoi: parsing "ftp": invalid syntax'
     )
+
+
+PROBED = {
+    0: (False, "connection refused"),
+    200: (True, ""),
+    302: (True, "Probe terminated redirects, Response body: "),
+    399: (True, "Probe terminated redirects, Response body: "),
+    400: (False, "HTTP probe failed with statuscode: 400"),
+    500: (False, "HTTP probe failed with statuscode: 500"),
+}
+
+
+def _probed(code: int) -> tuple[bool, str]:
+    runtime, probe = _Runtime(code), {"httpGet": {"port": 80}}
+    asked = Prober(cast(Any, runtime)).probe(probe, {"name": "c"}, "id", "10.0.0.9")
+    return on_virtual_time(asked)
 
 
 @check("lifecycle-hooks-only-exec-and-http-exist")

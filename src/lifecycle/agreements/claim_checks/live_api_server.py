@@ -6,6 +6,7 @@ from __future__ import annotations
 
 from lifecycle.compare.claims import Partly, live
 from lifecycle.compare.program_answers import ProgramAnswers
+from lifecycle.controllers.manager import CONTROLLERS
 
 CHAIN = {"NamespaceLifecycle", "ServiceAccount", "LimitRanger", "ResourceQuota"}
 """Plugins of which each was asked about a pod."""
@@ -99,8 +100,9 @@ def quota_limits(answers: ProgramAnswers) -> bool:
 @live("authn-admission-loaded-by-controller-manager")
 def loaded_by_controller_manager(answers: ProgramAnswers) -> bool:
     """It would have to know of plugins. (A controller that writes the status of
-    admission policies is none.)
+    admission policies is none.) What it knows are controllers, ours among them.
     """
+    assert set(CONTROLLERS) <= set(answers["flags/controllers"])
     assert "NamespaceLifecycle" in answers["flags/admission-plugins"]
     return any(
         "admission-plugins" in name for name in answers["flags/kube-controller-manager"]

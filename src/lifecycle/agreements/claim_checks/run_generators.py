@@ -7,7 +7,7 @@ from __future__ import annotations
 from collections.abc import Collection
 
 from lifecycle.compare.claims import rebuilt
-from lifecycle.historical.kubectl.generators import run
+from lifecycle.historical.kubectl.generators import default_generator, run
 from lifecycle.kubectl.failures import CommandError
 
 FIRST, LAST = 5, 17
@@ -78,6 +78,7 @@ def inferred() -> bool:
         and _made(LAST, served=["apps/v1beta1"]) == ("v1", "ReplicationController")
         and _made(FIRST, served=["apps/v1"]) == ("v1", "ReplicationController")
         and _made(LAST + 1) == ("v1", "Pod")
+        and default_generator(LAST + 1, schedule="@hourly") == "run-pod/v1"
     )
 
 

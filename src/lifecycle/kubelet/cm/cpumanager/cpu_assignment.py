@@ -52,18 +52,14 @@ class CPUAccumulator:
         """Units of a level that have something left: within each wider unit those with
         the least left first.
         """
-        ids, cpus = self._topology.ids, self.available
+        cpus = self.available
         if level == self.levels[0]:
             return self._sort(level, cpus)
         wider = self.levels[self.levels.index(level) - 1]
         order: list[int] = []
         for unit in self.sorted_units(wider):
             inside = self._topology.within(wider, unit, cpus)
-            order += [
-                each
-                for each in self._sort(level, inside)
-                if each in ids(level, inside) and each not in order
-            ]
+            order += [e for e in self._sort(level, inside) if e not in order]
         return order
 
     def _sort(self, level: str, cpus: Iterable[int]) -> list[int]:

@@ -1,0 +1,123 @@
+"""What happens between a decision and the Binding: pods that somebody lets wait,
+refuses, or that the API server will not have bound.
+"""
+
+from __future__ import annotations
+
+import asyncio
+from functools import cache
+from typing import Any
+
+from lifecycle.agreements.claim_checks.scheduler import PODS, pod
+from lifecycle.api.clock import Clock
+from lifecycle.api.status import failure
+from lifecycle.api.wire import Object, Request, Response
+from lifecycle.client.shared_informer import SharedInformerFactory
+from lifecycle.cluster.rehearsal import RehearsedCluster, rehearse
+from lifecycle.scheduler.config import (
+    MULTI_POINT_DEFAULTS,
+    Profile,
+    SchedulerConfiguration,
+)
+from lifecycle.scheduler.framework.cycle_state import CycleState
+from lifecycle.scheduler.framework.interface import PermitPlugin, PreBindPlugin
+from lifecycle.scheduler.framework.status import (
+    SKIP,
+    Code,
+    Status,
+    as_status,
+    unschedulable,
+)
+from lifecycle.scheduler.scheduler import Scheduler
+
+NAMES = ("at-once", "waits", "in-vain", "unprepared", "unasked", "refused")
+
+
+class _Gate(PermitPlugin, PreBindPlugin):
+    """What becomes of a pod, its name says."""
+
+    name = "Gate"
+
+    def permit(
+        self, state: CycleState, pod: Object, node_name: str
+    ) -> tuple[Status | None, float]:
+        """Two have to wait for at most ten seconds."""
+        waits = pod["metadata"]["name"] in ("waits", "in-vain")
+        return (Status(Code.WAIT), 10) if waits else (None, 0)
+
+    def pre_bind_pre_flight(
+        self, state: CycleState, pod: Object, node_name: str
+    ) -> Status | None:
+        """One has to be prepared, and of one nobody knows."""
+        match pod["metadata"]["name"]:
+            case "unprepared":
+                return None
+            case "unasked":
+                return as_status(RuntimeError("nobody knows"))
+        return SKIP
+
+    async def pre_bind(
+        self, state: CycleState, pod: Object, node_name: str
+    ) -> Status | None:
+        """In vain."""
+        await asyncio.sleep(5)
+        return unschedulable(self.name, "no room for its disk")
+
+
+@cache
+def on_their_way() -> dict[str, tuple[str | None, ...]]:
+    """Of each pod: the node that it is about to go to, four seconds after it came; the
+    node that it has in the end; and what the events say of it first.
+    """
+    return rehearse(_scene)
+
+
+async def _scene(cluster: RehearsedCluster) -> dict[str, tuple[str | None, ...]]:
+    client, gate = cluster.client("gated"), _Gate()
+    transport: Any = client.transport
+    inner = transport.round_trip
+
+    async def round_trip(request: Request) -> Response:
+        if request.path.endswith("/pods/refused/binding"):
+            raise failure(500, "InternalError", "not today")
+        return await inner(request)
+
+    transport.round_trip = round_trip
+    informers = SharedInformerFactory(client)
+    points = (*MULTI_POINT_DEFAULTS, (gate.name, 1))
+    scheduler = Scheduler.new(
+        client,
+        informers,
+        clock=Clock(),
+        configuration=SchedulerConfiguration((Profile("gated", multi_point=points),)),
+        out_of_tree={gate.name: lambda args, handle: gate},
+    )
+    running = asyncio.create_task(scheduler.run())
+    informers.start()
+    admin, made = cluster.client("test"), {}
+    for name in NAMES:
+        body = {**pod(name, schedulerName="gated"), "metadata": {"name": name}}
+        made[name] = await admin.create(PODS, body, "default")
+    await asyncio.sleep(4)
+    before = {p["metadata"]["name"]: p for p in await cluster.items("pods")}
+    uid = made["waits"]["metadata"]["uid"]
+    waiting = scheduler.profiles["gated"].get_waiting_pod(uid)
+    assert waiting is not None, "it waits"
+    waiting.allow(gate.name)
+    await asyncio.sleep(8)
+    after = {p["metadata"]["name"]: p for p in await cluster.items("pods")}
+    told: dict[str, str] = {}
+    for event in await cluster.items("events"):
+        if event["reason"] in ("Scheduled", "FailedScheduling"):
+            told.setdefault(event["involvedObject"]["name"], event["message"])
+    running.cancel()
+    await asyncio.gather(running, return_exceptions=True)
+    await informers.stop()
+    return {
+        name: (
+            before[name]["status"].get("nominatedNodeName"),
+            after[name]["spec"].get("nodeName"),
+            told.get(name, ""),
+        )
+        for name in NAMES
+    }
