@@ -9,47 +9,20 @@ from __future__ import annotations
 import gzip
 import json
 from pathlib import Path
-from typing import Any
 
 import pytest
 
-from lifecycle.api.clock import run_virtual
-from lifecycle.api.status import PanicError
-from lifecycle.api.wire import MASTERS
-from lifecycle.apiserver.server.create_server_chain import create_server_chain
-from lifecycle.cluster.target import HandlerTarget
-from lifecycle.etcd.memory import MemoryStore
-from tests.differential.answers import differences
 from tests.differential.case import Step
-from tests.differential.player import Player
+from tests.differential.replayed import found_otherwise
 
 KEPT = Path(__file__).parent / "answers_of_fields.jsonl.gz"
 ROWS = {row["kind"]: row for row in map(json.loads, gzip.decompress(KEPT.read_bytes()).splitlines())}
 
 
-async def disagreements(row: dict[str, Any]) -> list[str]:
-    server = create_server_chain(MemoryStore())
-    await server.start()
-    try:
-        player = Player(HandlerTarget(server, ("kubernetes-admin", (MASTERS,))), "replayed")
-        await player.begin()
-        found = []
-        for brief, real in zip(row["steps"], row["answers"], strict=True):
-            step = Step(**brief)
-            try:
-                ours = await player.answer(step)
-            except PanicError:
-                ours = {"status": 0}
-            if real is not None:
-                found += [f"{step.method} {json.dumps(step.body)}: {line}" for line in differences(real, ours)]
-        return found
-    finally:
-        await server.stop()
-
-
 @pytest.mark.parametrize("kind", ROWS)
 def test_an_odd_value_in_each_field_is_answered_as_the_real_server_did(kind: str) -> None:
-    found = run_virtual(disagreements(ROWS[kind]))
+    row = ROWS[kind]
+    found = found_otherwise([Step(**step) for step in row["steps"]], row["answers"])
     assert not found, "\n".join(found[:20])
 
 
