@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import ast
 import difflib
+import functools
 from collections.abc import Iterator
 from dataclasses import asdict, dataclass
 from pathlib import Path
@@ -87,7 +88,7 @@ def lines_of_statement(source: str, line: int) -> range:
     """The lines of the innermost statement of a function's body around a line; of what has a body itself, the head. Empty
     for what runs when the module is imported."""
     lines, body = range(0), False
-    nodes: list[ast.AST] = [ast.parse(source)]
+    nodes: list[ast.AST] = [_tree(source)]
     while nodes:
         node = nodes.pop()
         for child in _parts(node):
@@ -102,6 +103,12 @@ def lines_of_statement(source: str, line: int) -> range:
                 nodes = [child]
                 break
     return lines
+
+
+@functools.lru_cache(maxsize=4)
+def _tree(source: str) -> ast.Module:
+    """A module is asked about line after line."""
+    return ast.parse(source)
 
 
 def _parts(node: ast.AST) -> Iterator[ast.AST]:
