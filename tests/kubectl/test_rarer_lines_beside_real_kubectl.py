@@ -285,7 +285,6 @@ get deploy web -o jsonpath-as-json={.spec.replicas}
 get deploy web -o jsonpath-as-json={.nope}
 get deploy web -o jsonpath-file=HOME/nope
 get deploy web -o jsonpath
-get svc web -o kyaml
 explain
 explain pods deploy
 explain pods.nope
