@@ -116,7 +116,7 @@ def test_what_could_not_be_deleted_is_said_when_a_namespace_is_tried_again() -> 
         client: Any = SimpleNamespace(get=get)
         anything: Any = None
         deleter = NamespacedResourcesDeleter(client, anything)
-        deleter._delete_all_content = content  # type: ignore[method-assign]
+        deleter._delete_all_content = content  # type: ignore[method-assign, assignment]
         with pytest.raises(RetryError) as again:
             await deleter.delete("n")
         return str(again.value)

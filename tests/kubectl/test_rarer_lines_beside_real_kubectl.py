@@ -425,11 +425,11 @@ def recorded(both: Both, home: Path) -> dict[str, list[str]]:
 
 
 @pytest.mark.parametrize("line", ASKED)
-def test_the_same_answer(both, home, recorded, line):
+def test_the_same_answer(both: Both, home: Path, recorded: dict[str, list[str]], line: str) -> None:
     assert told(both.ours(ASKED[line]), home) == recorded[line]
 
 
-def test_who_asks_for_the_clients_version_only_may_say_what_he_likes_besides(both):
+def test_who_asks_for_the_clients_version_only_may_say_what_he_likes_besides(both: Both) -> None:
     """Upstream's `Complete` returns before it takes the arguments up."""
     assert both.ours("version --client extra") == both.ours("version --client")
     assert both.ours("version --client")[0] == 0

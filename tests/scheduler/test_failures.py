@@ -95,7 +95,7 @@ def test_where_something_is_to_be_done_before_the_binding_it_is_said_where_the_p
     async def main() -> None:
         async with scheduling(PreBinds(flight)) as (cluster, mine):
             transport = mine._client.transport
-            inner, patches = transport.round_trip, list[Object]()
+            inner, patches = transport.round_trip, list[Any]()
 
             async def round_trip(request: Request) -> Response:
                 if request.method == "PATCH":

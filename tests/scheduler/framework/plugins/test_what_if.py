@@ -273,7 +273,8 @@ def test_a_node_without_any_of_the_weighed_resources_scores_nothing() -> None:
     info = PodInfo(make_pod("p", requests={"cpu": "1"}))
     assert NodeResourcesFit().score(CycleState(), info, node) == 0
     assert NodeResourcesFit(weights={"cpu": 0}).score(CycleState(), info, NodeInfo(make_node("n"))) == 0
-    storage = NodeInfo(make_node("n", **{"ephemeral-storage": "10Gi"}))
+    more: Any = {"ephemeral-storage": "10Gi"}
+    storage = NodeInfo(make_node("n", **more))
     assert NodeResourcesFit(weights={"ephemeral-storage": 1}).score(CycleState(), info, storage) == 100
     hints = NodeResourcesFit().events_to_register()
     assert hints[ClusterEvent("Node", "UpdateNodeAllocatable")](info, make_node("n"), None)
@@ -293,7 +294,7 @@ def test_devices_that_can_be_used_from_anywhere_hold_nobody() -> None:
         "spec": {},
         "status": {"allocation": {"devices": {}}},
     }
-    plugin = DynamicResources({"default/c": allocated}.get, {}.get)
+    plugin = DynamicResources(lambda key: allocated if key == "default/c" else None, lambda name: None)
     info = PodInfo(make_pod("p", resourceClaims=[{"name": "d", "resourceClaimName": "c"}]))
     state, node = CycleState(), NodeInfo(make_node("n"))
     assert plugin.pre_filter(state, info, snapshot_of([])) == (None, None)

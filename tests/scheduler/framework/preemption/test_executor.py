@@ -149,7 +149,7 @@ def test_less_important_pods_that_the_node_was_kept_for_look_elsewhere() -> None
     run_virtual(main())
 
 
-BROKEN, GONE = internal_error("out of order"), not_found(PODS, "x")
+BROKEN, GONE = internal_error("out of order"), not_found("pods", "x")
 
 
 @pytest.mark.parametrize(
