@@ -81,6 +81,9 @@ def asked(module: Path, source: str, line: int, coverage: CoverageMap, readers: 
         reading |= set(coverage.of_lines(where, numbers) if current else coverage.of_module(where))
         if readers.tests is not None and where.is_relative_to(readers.tests):
             reading |= coverage.of_file(str(where.relative_to(readers.tests.parent)))
+    if readers.tests is not None:
+        for file in readers.of_all_values(readers.tests):
+            reading |= coverage.of_file(str(file.relative_to(readers.tests.parent)))
     return [*coverage.quickest(reading), *(each for each in coverage.of_module(module) if each not in reading)]
 
 
