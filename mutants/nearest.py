@@ -48,9 +48,9 @@ class Nearest:
                         importers.setdefault(named[each], set()).add(file)
         room = self.readers.source / "lifecycle" / self.tests.name
         for file in self.readers.of_all_values(self.tests):
-            for module in self.readers.modules:
-                if module.is_relative_to(room):
-                    importers.setdefault(module, set()).add(file)
+            for path in self.readers.modules:
+                if path.is_relative_to(room):
+                    importers.setdefault(path, set()).add(file)
         return importers
 
     def of_others(self, folders: Iterable[Path]) -> tuple[str, ...]:
