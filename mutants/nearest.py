@@ -46,6 +46,11 @@ class Nearest:
                 for each in (origin, f"{origin}.{name}"):
                     if each in named:
                         importers.setdefault(named[each], set()).add(file)
+        room = self.readers.source / "lifecycle" / self.tests.name
+        for file in self.readers.of_all_values(self.tests):
+            for path in self.readers.modules:
+                if path.is_relative_to(room):
+                    importers.setdefault(path, set()).add(file)
         return importers
 
     def of_others(self, folders: Iterable[Path]) -> tuple[str, ...]:

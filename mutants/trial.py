@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import ast
 import difflib
+import functools
 from collections.abc import Iterator
 from dataclasses import asdict, dataclass
 from pathlib import Path
@@ -80,6 +81,9 @@ def asked(module: Path, source: str, line: int, coverage: CoverageMap, readers: 
         reading |= set(coverage.of_lines(where, numbers) if current else coverage.of_module(where))
         if readers.tests is not None and where.is_relative_to(readers.tests):
             reading |= coverage.of_file(str(where.relative_to(readers.tests.parent)))
+    if readers.tests is not None:
+        for file in readers.of_all_values(readers.tests):
+            reading |= coverage.of_file(str(file.relative_to(readers.tests.parent)))
     return [*coverage.quickest(reading), *(each for each in coverage.of_module(module) if each not in reading)]
 
 
@@ -87,7 +91,7 @@ def lines_of_statement(source: str, line: int) -> range:
     """The lines of the innermost statement of a function's body around a line; of what has a body itself, the head. Empty
     for what runs when the module is imported."""
     lines, body = range(0), False
-    nodes: list[ast.AST] = [ast.parse(source)]
+    nodes: list[ast.AST] = [_tree(source)]
     while nodes:
         node = nodes.pop()
         for child in _parts(node):
@@ -102,6 +106,12 @@ def lines_of_statement(source: str, line: int) -> range:
                 nodes = [child]
                 break
     return lines
+
+
+@functools.lru_cache(maxsize=4)
+def _tree(source: str) -> ast.Module:
+    """A module is asked about line after line."""
+    return ast.parse(source)
 
 
 def _parts(node: ast.AST) -> Iterator[ast.AST]:

@@ -8,8 +8,10 @@ import pytest
 from click.testing import CliRunner
 from mutants.__main__ import main
 from mutants.candidates import Candidate, candidates
+from mutants.coverage_map import CoverageMap
 from mutants.nearest import Nearest
 from mutants.readers import Readers
+from mutants.trial import asked
 from mutants.workshop import Workshop
 
 FILES = {
@@ -108,3 +110,25 @@ def test_quoted_code_is_not_asked_about_so() -> None:
     refused = CliRunner().invoke(main, ["quoted", "--near", "5"])
     assert refused.exit_code == 2
     assert "has to be learnt" in refused.output
+
+
+def test_who_looks_at_all_values_of_a_room_is_near_to_every_module_of_it(tmp_path: Path) -> None:
+    values = "from tests.changeable import changeable\ndef test_it(): assert changeable('room') == set()\n"
+    files = {
+        "src/lifecycle/room/one.py": "x = 1\n",
+        "src/lifecycle/other/two.py": "x = 1\n",
+        "tests/room/test_values.py": values,
+        "tests/changeable.py": "def changeable(room): return set()\n",
+    }
+    for name, text in files.items():
+        (tmp_path / name).parent.mkdir(parents=True, exist_ok=True)
+        (tmp_path / name).write_text(text)
+    readers = Readers(tmp_path / "src", tmp_path / "tests")
+    near = Nearest(readers, tmp_path / "tests/room", tmp_path / "seconds.json")
+    assert readers.of_all_values(tmp_path / "tests") == [tmp_path / "tests/room/test_values.py"]
+    assert readers.of_all_values(tmp_path / "src") == []
+    assert [file.name for file in near.files(tmp_path / "src/lifecycle/room/one.py")] == ["test_values.py"]
+    assert list(near.files(tmp_path / "src/lifecycle/other/two.py")) == []
+    coverage = CoverageMap({}, {"tests/room/test_values.py::test_it": 1.0})
+    module = tmp_path / "src/lifecycle/room/one.py"
+    assert asked(module, "x = 1\n", 1, coverage, readers) == ["tests/room/test_values.py::test_it"]

@@ -121,7 +121,7 @@ def test_one_that_fails_fails_the_pod_unless_it_may_be_ignored() -> None:
         entry = {"urlPrefix": url, "filterVerb": "filter"}
         with pytest.raises(ExtenderError) as failure:
             await decide(HTTPExtender(extender_config(entry)), "a")
-        assert str(failure.value) == f"failed filter with extender at URL {url}, code 500"
+        assert str(failure.value) == f"failed filter with extender at URL {url}/filter, code 500"
         result = await decide(HTTPExtender(extender_config({**entry, "ignorable": True})), "a")
         assert result.suggested_host == "a"
 

@@ -167,17 +167,15 @@ class HTTPExtender:
         left = []
         for name, chosen in (answer.get("NodeNameToMetaVictims") or {}).items():
             if name not in by_node:
-                raise ExtenderError(
-                    f'extender "{self.name}" claims a node "{name}" that was not a'
-                    " candidate"
-                )
+                raise ExtenderError(f'nodeinfo not found for node name "{name}"')
             known = {victim.uid: victim for victim in by_node[name].victims}
             uids = [pod["UID"] for pod in chosen.get("Pods") or ()]
             missing = [uid for uid in uids if uid not in known]
             if missing:
                 raise ExtenderError(
-                    f"extender: {self.name} claims to preempt pod (UID: {missing[0]})"
-                    f" on node: {name}, but the pod is not found on that node"
+                    f"extender: {self.name} claims to preempt pod (UID:"
+                    f" &{{{missing[0]}}}) on node: {name}, but the pod is not found on"
+                    " that node"
                 )
             if uids:
                 left.append(
@@ -224,7 +222,7 @@ class HTTPExtender:
                 body = await response.read()
                 if response.status != 200:
                     raise ExtenderError(
-                        f"failed {verb} with extender at URL {self.config.url_prefix},"
+                        f"failed {verb} with extender at URL {url},"
                         f" code {response.status}"
                     )
                 return fast_json.loads(body) or {}

@@ -95,5 +95,5 @@ def _raw_body(p: Parsed) -> bytes:
     if p["output"]:
         raise CommandError("--raw and --output are mutually exclusive")
     if len(p["filename"]) != 1:
-        raise UsageError("--raw can only use a single local file or stdin", "create")
+        raise CommandError("--raw can only use a single local file or stdin")
     return Path(p["filename"][0]).read_bytes()

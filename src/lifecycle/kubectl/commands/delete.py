@@ -82,6 +82,10 @@ async def delete(argv: Sequence[str], session: Session) -> None:
             )
     grace = _grace_period(p)
     dry_run = dry_run_strategy(p, session.warn)
+    if p["output"] not in ("", "name"):
+        raise CommandError(
+            f"unexpected -o output mode: {p['output']}. We only support '-o name'"
+        )
     if p["raw"]:
         session.print((await session.raw("DELETE", p["raw"])).decode())
         return
@@ -134,10 +138,6 @@ def _grace_period(p: Parsed) -> int:
 
 
 def _validate(p: Parsed, grace: int, session: Session) -> None:
-    if p["output"] not in ("", "name"):
-        raise CommandError(
-            f"unexpected -o output mode: {p['output']}. We only support '-o name'"
-        )
     for flag_name in ("selector", "field-selector"):
         if p["all"] and p[flag_name]:
             raise CommandError(f"cannot set --all and --{flag_name} at the same time")

@@ -154,7 +154,7 @@ async def _infos(
 def _validate(
     p: Parsed, resources: Sequence[str], anything: bool, dry_run: str, kind: Kind
 ) -> None:
-    if p["list"] and p["output"]:
+    if p["list"] and p["output"] and kind is LABEL:
         raise CommandError("--list and --output may not be specified together")
     if p["all"] and p["selector"]:
         raise CommandError("cannot set --all and --selector at the same time")

@@ -89,7 +89,7 @@ def _port_name(text: str) -> str:
         errs.append(
             "must contain only alpha-numeric characters (a-z, 0-9), and hyphens (-)"
         )
-    if not any(c.isalpha() for c in text):
+    if not any("a" <= c <= "z" for c in text):
         errs.append("must contain at least one letter (a-z)")
     if "--" in text:
         errs.append("must not contain consecutive hyphens")

@@ -106,7 +106,8 @@ def _validate_exit_codes(codes: Object, names: set[str], path: str) -> list[Fiel
         why = "must be one of the container or initContainer names in the pod template"
         errors.append(invalid(f"{path}.containerName", container, why))
     if not values:
-        errors.append(invalid(f"{path}.values", None, "at least one value is required"))
+        why, given = "at least one value is required", codes.get("values")
+        errors.append(invalid(f"{path}.values", given, why))
     elif len(values) > _MOST_CODES:
         errors.append(too_many(f"{path}.values", len(values), _MOST_CODES))
     for index, value in enumerate(values):

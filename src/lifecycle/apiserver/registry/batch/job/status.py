@@ -212,7 +212,8 @@ def _validate_pod_counts(status: Object, before: Object) -> list[FieldError]:
     if terminating_counts and _is_finished(status) and terminating > 0:
         why = "terminating>0 is invalid for finished job"
         errors.append(invalid("status.terminating", terminating, why))
-    if _changed(status, before, "ready", "active") and (ready or 0) > active:
+    counts = _changed(status, before, "ready", "active")
+    if counts and ready is not None and ready > active:
         why = "cannot set more ready pods than active"
         errors.append(invalid("status.ready", ready, why))
     return errors

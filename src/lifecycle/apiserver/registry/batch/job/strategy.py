@@ -105,10 +105,9 @@ def _generate_selector(job: Object) -> None:
     ):  # defaulted: one map, seen from two places
         meta["labels"] = dict(labels)
     selector = dict(spec.get("selector") or {})
-    selector["matchLabels"] = {
-        "batch.kubernetes.io/controller-uid": uid,
-        **(selector.get("matchLabels") or {}),
-    }
+    given = selector.get("matchLabels") or {}
+    chosen = {"batch.kubernetes.io/controller-uid": uid, **given}
+    selector["matchLabels"] = dict(sorted(chosen.items()))
     spec["selector"] = selector
 
 

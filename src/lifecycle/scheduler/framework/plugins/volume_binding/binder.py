@@ -236,23 +236,30 @@ class VolumeBinder:
         for claim in [*(claim for claim, _ in volumes.bindings), *volumes.provisions]:
             key = key_of(claim)
             now = self.listers.get_claim(key)
+            provisioned = claim in volumes.provisions
             if now is None:
+                what = "provisioning pvc" if provisioned else "binding"
                 raise BindingError(
-                    "binding volumes: failed to check binding: could not find v1.PVC"
-                    f' "{key}"'
+                    f"binding volumes: failed to check {what}: persistentvolumeclaims"
+                    f' "{key}" not found'
                 )
             bound = is_fully_bound(now)
-            taken_back = (
-                claim in volumes.provisions
-                and not bound
-                and int(now["metadata"]["resourceVersion"])
-                > int(claim["metadata"]["resourceVersion"])
-                and annotations_of(now).get(SELECTED_NODE) != node
+            is_newer = int(now["metadata"]["resourceVersion"]) > int(
+                claim["metadata"]["resourceVersion"]
             )
-            if taken_back:
+            annotations = annotations_of(now)
+            if (
+                provisioned
+                and not bound
+                and is_newer
+                and annotations.get(SELECTED_NODE) != node
+            ):  # taken back
+                name = now["metadata"]["name"]
                 raise BindingError(
-                    "binding volumes: provisioning failed for PVC"
-                    f' "{now["metadata"]["name"]}"'
+                    f'binding volumes: provisioning failed for PVC "{name}"'
+                    if annotations
+                    else "binding volumes: selectedNode annotation reset for PVC"
+                    f' "{name}"'
                 )
             done = done and bound
         return done
