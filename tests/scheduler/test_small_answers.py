@@ -12,7 +12,9 @@ from lifecycle.api.node_selector import required_node_affinity
 from lifecycle.api.wire import Object
 from lifecycle.client.rest import Client
 from lifecycle.client.shared_informer import SharedInformerFactory
-from lifecycle.scheduler.config import ExtenderConfig, SchedulerConfiguration
+from lifecycle.scheduler.backend.cache.cache import Cache
+from lifecycle.scheduler.backend.cache.snapshot import Snapshot
+from lifecycle.scheduler.config import PER_POINT, ExtenderConfig, SchedulerConfiguration
 from lifecycle.scheduler.framework.node_info import NodeInfo
 from lifecycle.scheduler.framework.plugins.node_resources_fit import requested_to_capacity_ratio
 from lifecycle.scheduler.framework.plugins.pod_topology_spread.constraints import Constraint
@@ -88,3 +90,36 @@ WANTS_TAPE = required_node_affinity({"nodeSelector": {"disk": "tape"}})
 def test_whether_a_nodes_pods_count(policies: Any, required: Any, tolerations: list[Object], counts: bool) -> None:
     constraint = Constraint("zone", 1, selector_from_labels({"app": "web"}), **policies)
     assert constraint.counts_node(NodeInfo(TAINTED), required, tolerations) is counts
+
+
+def test_a_budget_without_a_selector_speaks_of_nobody() -> None:
+    everybody: Object = {
+        "metadata": {"namespace": "default"},
+        "spec": {"selector": {}},
+        "status": {"disruptionsAllowed": 0},
+    }
+    pods = [running("g", "guarded", 1, "4"), running("f", "free", 5, "4")]
+    scene = Preempting([make_node("guarded"), make_node("free")], pods, (everybody,))
+    assert scene.refuse(important())[0] == "guarded"
+    assert scene.chosen[0].pdb_violations == 0
+
+
+def test_a_node_that_stays_in_its_zone_stays_in_its_place() -> None:
+    cache, snapshot = Cache(), Snapshot()
+    zoned = make_node("n", labels={"topology.kubernetes.io/zone": "a", "topology.kubernetes.io/region": "r"})
+    cache.add_node(zoned)
+    cache.update_snapshot(snapshot)
+    before = snapshot.layout
+    cache.add_node({**zoned, "spec": {"taints": []}})
+    cache.update_snapshot(snapshot)
+    assert snapshot.layout == before
+    cache.add_node(make_node("n", labels={"topology.kubernetes.io/zone": "b"}))
+    cache.update_snapshot(snapshot)
+    assert snapshot.layout == before + 1
+
+
+def test_the_points_of_a_profile_are_upstreams() -> None:
+    assert PER_POINT == (
+        "preEnqueue", "queueSort", "preFilter", "filter", "postFilter", "preScore", "score", "reserve", "permit", "preBind", "bind",
+        "postBind",
+    )  # fmt: skip

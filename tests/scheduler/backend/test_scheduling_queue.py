@@ -252,3 +252,19 @@ def test_a_pod_stays_gated_until_its_last_gate_is_lifted() -> None:
         assert queue.pending_pods()["active"] == ["default/p"]
 
     with_queue(body)
+
+
+def test_a_pod_that_two_changes_help_at_once_comes_back_once() -> None:
+    async def body(queue: SchedulingQueue) -> None:
+        before = make_pod("p", requests={"cpu": "2"})
+        queue.add(before)
+        queued = await queue.pop()
+        queued.unschedulable_plugins = {"NodeResourcesFit", "TaintToleration"}
+        queue.add_unschedulable(queued)
+        after = make_pod("p", requests={"cpu": "1"}, tolerations=[{"operator": "Exists"}])
+        queue.update(before, after)
+        places = queue.pending_pods()
+        assert places["unschedulable"] == []
+        assert places["active"] + places["backoff"] == ["default/p"]
+
+    with_queue(body)

@@ -82,11 +82,8 @@ async def delete(argv: Sequence[str], session: Session) -> None:
             )
     grace = _grace_period(p)
     dry_run = dry_run_strategy(p, session.warn)
-    if p["output"] not in ("", "name"):
-        raise CommandError(
-            f"unexpected -o output mode: {p['output']}. We only support '-o name'"
-        )
     if p["raw"]:
+        _validate_output(p)
         session.print((await session.raw("DELETE", p["raw"])).decode())
         return
     if p["all"] and (p["selector"] or p["field-selector"]):
@@ -137,7 +134,15 @@ def _grace_period(p: Parsed) -> int:
     return 0 if p["force"] and grace < 0 else grace
 
 
+def _validate_output(p: Parsed) -> None:
+    if p["output"] not in ("", "name"):
+        raise CommandError(
+            f"unexpected -o output mode: {p['output']}. We only support '-o name'"
+        )
+
+
 def _validate(p: Parsed, grace: int, session: Session) -> None:
+    _validate_output(p)
     for flag_name in ("selector", "field-selector"):
         if p["all"] and p[flag_name]:
             raise CommandError(f"cannot set --all and --{flag_name} at the same time")
