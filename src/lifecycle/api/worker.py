@@ -32,6 +32,7 @@ from typing import Any, Generic, TypeVar, TypeVarTuple
 
 from lifecycle.api import fast_json
 from lifecycle.api.clock import IN_A_TAB, VirtualTimeLoop
+from lifecycle.api.freed_memory import MUCH, FreedMemory
 
 LARGE = 16 << 10
 """Bytes of JSON, to be read and checked, from which on it is the worker's: the dearest
@@ -69,7 +70,23 @@ async def beside(size: int, work: Callable[[*Args], T], *args: *Args) -> T:
     loop = asyncio.get_running_loop()
     if isinstance(loop, VirtualTimeLoop):
         return work(*args)
-    return await loop.run_in_executor(_worker(), copy_context().run, work, *args)
+    try:
+        return await loop.run_in_executor(_worker(), copy_context().run, work, *args)
+    finally:
+        if size >= MUCH:
+            give_back_soon()
+
+
+@cache
+def _freed_memory() -> FreedMemory:
+    return FreedMemory(_worker().submit)
+
+
+def give_back_soon() -> None:
+    """Much has been freed, or is about to be. On virtual time it stays where it is."""
+    loop = asyncio.get_running_loop()
+    if not IN_A_TAB and not isinstance(loop, VirtualTimeLoop):
+        _freed_memory().give_back_soon(loop)
 
 
 def size_of(obj: Any) -> int:
