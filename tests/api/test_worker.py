@@ -4,17 +4,14 @@ from __future__ import annotations
 
 import asyncio
 import threading
-from collections.abc import Callable
 from contextvars import ContextVar
-from pathlib import Path
-from types import SimpleNamespace
 from unittest.mock import patch
 
 import pytest
 
 from lifecycle.api import freed_memory, worker
 from lifecycle.api.clock import run_virtual
-from lifecycle.api.freed_memory import MOMENT, MUCH, FreedMemory
+from lifecycle.api.freed_memory import MUCH
 from lifecycle.api.worker import LARGE, PIECES, OnDemand, Pauses, Turn, beside
 
 _said: ContextVar[str] = ContextVar("said", default="")
@@ -185,55 +182,21 @@ def test_work_that_never_waits_pauses_when_it_has_gone_on_for_long(seconds: floa
     assert run_virtual(scene()) == turns
 
 
-def test_a_moment_after_it_was_asked_and_once_for_all_who_ask_meanwhile_free_memory_goes_back(
-    monkeypatch: pytest.MonkeyPatch,
-) -> None:
-    monkeypatch.setattr(freed_memory, "_malloc_trim", lambda: given.append)
-    given, submitted = list[int](), list[Callable[[], object]]()
+def test_only_large_work_leaves_something_to_give_back(monkeypatch: pytest.MonkeyPatch) -> None:
+    asked = list[int]()
+    monkeypatch.setattr(worker, "give_back_soon", lambda: asked.append(1))
+    for size, times in ((MUCH - 1, 0), (MUCH, 1), (MUCH + 1, 2)):
+        asyncio.run(beside(size, int))  # type: ignore[arg-type]
+        assert len(asked) == times
+
+
+def test_on_virtual_time_what_was_freed_stays_where_it_is(monkeypatch: pytest.MonkeyPatch) -> None:
+    asked = list[str]()
+    monkeypatch.setattr(freed_memory, "_c_library", asked.append)
 
     async def scene() -> None:
-        loop, freed = asyncio.get_running_loop(), FreedMemory(submitted.append)
-        for number in (1, 2):
-            freed.give_back_soon(loop)
-            await asyncio.sleep(MOMENT / 2)
-            freed.give_back_soon(loop)
-            assert len(submitted) == number - 1
-            await asyncio.sleep(MOMENT)
-            assert len(submitted) == number
+        freed_memory.give_back_soon()
+        await asyncio.sleep(10 * freed_memory.MOMENT)
 
     run_virtual(scene())
-    for work in submitted:
-        work()
-    assert given == [0, 0]
-
-
-def test_only_large_work_leaves_something_to_give_back_and_on_virtual_time_it_stays(
-    monkeypatch: pytest.MonkeyPatch,
-) -> None:
-    asked = list[object]()
-    monkeypatch.setattr(worker, "_freed_memory", lambda: SimpleNamespace(give_back_soon=asked.append))
-
-    async def scene(size: int) -> None:
-        await beside(size, int)
-
-    for size, times in ((MUCH - 1, 0), (MUCH, 1), (MUCH + 1, 2)):
-        asyncio.run(scene(size))
-        assert len(asked) == times
-    run_virtual(scene(MUCH))
-    assert len(asked) == 2
-
-
-def test_what_the_c_library_keeps_goes_back_to_the_machine() -> None:
-    def held() -> int:
-        return int(Path("/proc/self/statm").read_text().split()[1]) * 4096
-
-    kept = [bytes(2_000) for _ in range(50_000)][::1000]  # one in each two megabytes
-    before = held()
-    freed_memory._malloc_trim()(0)
-    assert held() < before - 50e6
-    assert len(kept) == 50
-
-
-def test_another_c_library_has_nothing_to_give(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(freed_memory.ctypes, "CDLL", lambda _name: object())
-    assert freed_memory._malloc_trim.__wrapped__()(0) == 0
+    assert asked == []

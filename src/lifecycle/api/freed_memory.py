@@ -1,54 +1,72 @@
-"""What large requests have freed goes back to the machine.
+"""What a large request took goes back to the machine when it has been answered.
 
-A list with a hundred thousand members becomes millions of small things while it is
-checked, and when it is answered they are gone. But the C library keeps the room for
-whoever comes next: half a gigabyte after that one request, for good. So a moment after
-much has been done the library is asked to give back what nobody uses. For half a
-gigabyte that takes some seventy milliseconds of a thread that nobody waits for; where
-there is nothing to give, a fraction of one.
+The C library keeps freed memory for later, one stock for each thread, and learns from
+large pieces to keep larger ones. That is right for a program whose needs are even. A
+server that was sent 3 MiB, made millions of small things of them and forgot those holds
+half a gigabyte for good. So a server's process keeps one stock, whose end is given back
+at once. What is free in the middle is not: for that the library has to be asked, and it
+is, a moment after much was done. Half a gigabyte takes some seventy milliseconds, in a
+thread of its own; who needs new memory meanwhile waits for it.
 
-Upstream: Go's runtime, whose scavenger does the same in the background
-(`runtime/mgcscavenge.go`).
+Nothing happens where the C library is not glibc.
+
+Upstream: Go's scavenger (`runtime/mgcscavenge.go`), which gives free pages back.
 """
 
 from __future__ import annotations
 
 import asyncio
-import ctypes
 from collections.abc import Callable
 from functools import cache
 from typing import Any
 from weakref import WeakSet
 
+from lifecycle.api.clock import IN_A_TAB, VirtualTimeLoop
+
+M_TRIM_THRESHOLD, M_MMAP_THRESHOLD, M_ARENA_MAX = -1, -3, -8
+KEPT = 128 << 10
+"""Bytes: of free memory at the end of the stock, and of pieces that are no part of it.
+These are glibc's own values; given ones it does not raise.
+"""
+
 MUCH = 1 << 20
 """Bytes of JSON from which on what was made of it is worth the trouble."""
 
-MOMENT = 0.3
-"""Seconds: by then an answer is on its way, and what it was made of is free."""
+MOMENT = 1.0
+"""Seconds: by then the answer is on its way. Nothing is given back more often."""
+
+_asked: WeakSet[asyncio.AbstractEventLoop] = WeakSet()
 
 
 @cache
-def _malloc_trim() -> Callable[[int], int]:
-    """GNU's C library has it; for others there is nothing to do."""
-    function: Callable[[int], int] | None = getattr(
-        ctypes.CDLL(None), "malloc_trim", None
-    )
-    return function or (lambda _pad: 0)
+def _c_library(name: str) -> Callable[..., Any]:
+    import ctypes  # several milliseconds of every start
+
+    try:
+        function: Callable[..., Any] = getattr(ctypes.CDLL(None), name)
+    except (AttributeError, OSError, TypeError):
+        return lambda *_: None
+    return function
 
 
-class FreedMemory:
-    """Gives back, once a `MOMENT` at most, by what `submit` hands to another thread."""
+def keep_little() -> None:
+    """For a process that only serves a cluster."""
+    mallopt = _c_library("mallopt")
+    mallopt(M_ARENA_MAX, 1)
+    mallopt(M_TRIM_THRESHOLD, KEPT)
+    mallopt(M_MMAP_THRESHOLD, KEPT)
 
-    def __init__(self, submit: Callable[[Callable[[], object]], Any]) -> None:
-        self._submit = submit
-        self._asked: WeakSet[asyncio.AbstractEventLoop] = WeakSet()
 
-    def give_back_soon(self, loop: asyncio.AbstractEventLoop) -> None:
-        """A moment from now on; for who asks meanwhile, too."""
-        if loop not in self._asked:
-            self._asked.add(loop)
-            loop.call_later(MOMENT, self._give_back, loop)
+def give_back_soon() -> None:
+    """A moment from now on, for all who ask meanwhile. On virtual time, where nothing
+    is to happen beside the loop, it stays where it is.
+    """
+    loop = asyncio.get_running_loop()
+    if loop not in _asked and not IN_A_TAB and not isinstance(loop, VirtualTimeLoop):
+        _asked.add(loop)
+        loop.call_later(MOMENT, _give_back, loop)
 
-    def _give_back(self, loop: asyncio.AbstractEventLoop) -> None:
-        self._asked.discard(loop)
-        self._submit(lambda: _malloc_trim()(0))
+
+def _give_back(loop: asyncio.AbstractEventLoop) -> None:
+    _asked.discard(loop)
+    loop.run_in_executor(None, _c_library("malloc_trim"), 0)

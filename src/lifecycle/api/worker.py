@@ -32,7 +32,7 @@ from typing import Any, Generic, TypeVar, TypeVarTuple
 
 from lifecycle.api import fast_json
 from lifecycle.api.clock import IN_A_TAB, VirtualTimeLoop
-from lifecycle.api.freed_memory import MUCH, FreedMemory
+from lifecycle.api.freed_memory import MUCH, give_back_soon
 
 LARGE = 16 << 10
 """Bytes of JSON, to be read and checked, from which on it is the worker's: the dearest
@@ -75,18 +75,6 @@ async def beside(size: int, work: Callable[[*Args], T], *args: *Args) -> T:
     finally:
         if size >= MUCH:
             give_back_soon()
-
-
-@cache
-def _freed_memory() -> FreedMemory:
-    return FreedMemory(_worker().submit)
-
-
-def give_back_soon() -> None:
-    """Much has been freed, or is about to be. On virtual time it stays where it is."""
-    loop = asyncio.get_running_loop()
-    if not IN_A_TAB and not isinstance(loop, VirtualTimeLoop):
-        _freed_memory().give_back_soon(loop)
 
 
 def size_of(obj: Any) -> int:

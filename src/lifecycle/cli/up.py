@@ -101,7 +101,7 @@ async def _serve(config: ClusterConfig, kubeconfig: Path, context: str) -> int:
     """Until a signal comes. Returns its number if that was before the cluster was
     ready, else 0.
     """
-    from lifecycle.cluster.allocator import give_freed_memory_back
+    from lifecycle.api.freed_memory import keep_little
     from lifecycle.cluster.background import favour_throughput
     from lifecycle.cluster.cluster import Cluster
 
@@ -124,7 +124,7 @@ async def _serve(config: ClusterConfig, kubeconfig: Path, context: str) -> int:
                 path.unlink(missing_ok=True)
             return waiting.result()
         await starting
-        give_freed_memory_back()
+        keep_little()
         favour_throughput()
         print(f"ready {cluster.url}", flush=True)
         print(f"kubeconfig: {kubeconfig}", file=sys.stderr, flush=True)

@@ -28,7 +28,7 @@ from lifecycle.scheduler.extender import HTTPExtender
 from lifecycle.scheduler.framework.cycle_state import CycleState
 from lifecycle.scheduler.framework.handle import ExtenderError
 from lifecycle.scheduler.framework.node_info import NodeInfo, PodInfo
-from lifecycle.scheduler.framework.node_to_status import NodeToStatus
+from lifecycle.scheduler.framework.node_to_status import StatusByName
 from lifecycle.scheduler.framework.runtime.framework import Framework
 from lifecycle.scheduler.framework.status import Status, unresolvable
 from lifecycle.scheduler.framework.types import Diagnosis, FitError
@@ -217,7 +217,6 @@ class Algorithm:
         equivalence = self._batch.get(info, self.snapshot)
         if equivalence is None:
             return None
-        equivalence.look_again()
         nodes = self.snapshot.node_info_list
         total = len(nodes)
         start = self.next_start_node_index % total
@@ -269,7 +268,7 @@ class Algorithm:
                 raise status.as_error()
             diagnosis.pre_filter_message = status.message
             diagnosis.add_plugin_status(status)
-            diagnosis.node_to_status = NodeToStatus(
+            diagnosis.node_to_status = StatusByName(
                 dict.fromkeys(snapshot.node_info_map, status)
             )
             return []

@@ -231,28 +231,28 @@ def test_an_image_that_arrives_changes_the_spread_and_not_the_layout() -> None:
 
 def test_only_what_changed_is_copied_and_the_log_says_where() -> None:
     cache, snapshot = Cache(), Snapshot()
-    assert (snapshot.generation, snapshot.layout, snapshot.changes) == (0, 0, [])
+    assert (snapshot.generation, snapshot.layout, snapshot.changes.since(0)) == (0, 0, [])
     for name in "xyz":
         cache.add_node(make_node(name))
     cache.update_snapshot(snapshot)
-    assert (snapshot.layout, snapshot.changes) == (1, [])
+    assert (snapshot.layout, snapshot.changes.since(0)) == (1, [])
     first = list(snapshot.node_info_list)
     cache.add_pod(made("a", "y"))
     assert first[1].pods == {}  # a picture does not change under one's hands
     cache.update_snapshot(snapshot)
-    assert (snapshot.layout, snapshot.changes) == (1, [1])
+    assert (snapshot.layout, snapshot.changes.since(0)) == (1, [1])
     assert [one is other for one, other in zip(first, snapshot.node_info_list, strict=True)] == [True, False, True]
     pod = {**made("a", "y"), "status": {"phase": "Running"}}
     cache.update_pod(pod)  # nothing that the scheduler looks at
     cache.update_snapshot(snapshot)
-    assert snapshot.changes == [1]
+    assert snapshot.changes.since(0) == [1]
     cache.add_node(make_node("y", cpu="8"))
     cache.update_snapshot(snapshot)
-    assert (snapshot.layout, snapshot.changes) == (1, [1, 1])
+    assert (snapshot.layout, snapshot.changes.since(0)) == (1, [1])
     layout = snapshot.layout
     cache.add_node(make_node("y", labels={"topology.kubernetes.io/zone": "a"}))
     cache.update_snapshot(snapshot)
-    assert (snapshot.layout, snapshot.changes) == (layout + 1, [])
+    assert (snapshot.layout, snapshot.changes.since(0)) == (layout + 1, [])
     cache.remove_node(make_node("x"))
     cache.remove_node(make_node("x"))
     cache.update_snapshot(snapshot)

@@ -10,6 +10,7 @@ from lifecycle.api.clock import Clock, run_virtual
 from lifecycle.api.wire import Object
 from lifecycle.scheduler.backend.queue.scheduling_queue import SchedulingQueue
 from lifecycle.scheduler.framework.events import FORCE_ACTIVATE
+from lifecycle.scheduler.framework.interface import PreEnqueuePlugin
 from lifecycle.scheduler.framework.status import Status, unresolvable
 from lifecycle.scheduler.framework.types import ClusterEvent
 from lifecycle.scheduler.profile import default_framework
@@ -54,21 +55,22 @@ def test_a_pod_whose_gate_stays_shut_is_not_asked_what_would_help_it() -> None:
         queue.add(make_pod("gated"))
         queued = await queue.pop()
 
-        class Shut:
+        class Shut(PreEnqueuePlugin):
             name = "Shut"
+            refuses = True
             asked = 0
 
             def pre_enqueue(self, pod: Object) -> Status | None:
                 self.asked += 1
-                return unresolvable(self.name, "no")
+                return unresolvable(self.name, "no") if self.refuses else None
 
         shut = queued.gating_plugin = Shut()
         queue._unschedulable[queued.key] = queued
-        hints = list[str]()
+        looked_at = list[str]()
         event = ClusterEvent("AssignedPod", "Delete")
-        queue.move_all(event, None, None, lambda info: bool(hints.append(info.key)))
-        assert (shut.asked, hints) == (1, [])
-        shut.pre_enqueue = lambda pod: None  # type: ignore[method-assign]
+        queue.move_all(event, None, None, lambda info: bool(looked_at.append(info.key)))
+        assert (shut.asked, looked_at) == (1, [])
+        shut.refuses = False
         queue.move_all(event, None, None)
         assert queue.pending_pods()["active"] == ["default/gated"]
 

@@ -289,6 +289,28 @@ def test_a_node_that_is_kept_for_somebody_does_not_make_others_look_at_all_nodes
     assert counting.calls - before <= 20 * 3  # the one that changed, and the kept one with and without its pod
 
 
+@pytest.mark.parametrize("first", [True, False], ids=["appears", "goes"])
+def test_a_kept_node_is_asked_with_the_filters_that_concern_the_pod_now(first: bool) -> None:
+    """What others want becomes a matter of this pod, or is none any more, between two decisions."""
+    nodes = [make_node(f"n{i}", labels={ZONE: "ab"[i]}) for i in range(2)]
+    away = required("podAntiAffinity", term(ZONE, BLUE))
+    answers = []
+    for batch in (True, False):
+        model = Model(nodes, batch=batch)
+        apart = make_pod("apart", affinity=required("podAntiAffinity", term(ZONE, {"matchLabels": {"x": "y"}})))
+        other = make_pod("other", affinity=away, nodeName="n0")
+        model.cache.add_pod({**apart, "spec": {**apart["spec"], "nodeName": "n0"}})
+        if not first:
+            model.cache.add_pod(other)
+        awaited = PodInfo(make_pod("important", priority=5, affinity=away))
+        told = [model.place(make_pod(f"blue-{i}", labels={"color": "blue"})) for i in range(3)]
+        model.nominator.add_nominated_pod(awaited, "n1")
+        (model.cache.add_pod if first else model.cache.remove_pod)(other)
+        told += [model.place(make_pod(f"blue-{i}", labels={"color": "blue"})) for i in range(3, 6)]
+        answers.append([host if "0/2" in host else "a node" for host in told])
+    assert answers[0] == answers[1]
+
+
 def test_nodes_that_have_room_but_for_whom_they_are_kept_are_told_with_that_reason() -> None:
     model = Model([make_node(f"n{i}", cpu="1") for i in range(2)], batch=True)
     for i in range(2):

@@ -7,7 +7,7 @@ from hypothesis import strategies as st
 
 from lifecycle.scheduler.batch.status_by_class import StatusByClass
 from lifecycle.scheduler.framework.node_info import NodeInfo
-from lifecycle.scheduler.framework.node_to_status import NodeToStatus
+from lifecycle.scheduler.framework.node_to_status import StatusByName
 from lifecycle.scheduler.framework.status import Code, Status, unresolvable, unschedulable
 from lifecycle.scheduler.framework.types import Diagnosis, FitError, count_reasons
 from tests.scheduler.cluster_model import make_node
@@ -26,7 +26,7 @@ def nodes(number: int) -> list[NodeInfo]:
 @given(said=st.lists(st.sampled_from([FULL, TAINTED, CLOSED]), min_size=1, max_size=40))
 def test_answers_by_class_are_told_as_the_same_answers_by_name(said: list[Status]) -> None:
     names = [f"n{i}" for i in range(len(said))]
-    by_name = NodeToStatus(dict(zip(names, said, strict=True)))
+    by_name = StatusByName(dict(zip(names, said, strict=True)))
     numbers = {FULL: -1, TAINTED: -2, CLOSED: 0}
     classes = [numbers[status] for status in said]
     of_class = {number: status for status, number in numbers.items() if number in classes}

@@ -143,7 +143,7 @@ def our_ranges() -> bool:
             for path in Path(directory).glob("bridge/*")
             if path.name != "lock"
         }
-        assert rights <= {0o600}, "for root alone"
+        assert rights == {0o600}, "for root alone"
         after = [_written(directory).get(LAST)]
         ask(directory, "d", subnet="10.0.0.0/28")
         after.append(_written(directory).get(LAST))

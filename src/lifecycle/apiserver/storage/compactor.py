@@ -25,7 +25,7 @@ import asyncio
 import contextlib
 from collections import deque
 
-from lifecycle.api.worker import give_back_soon
+from lifecycle.api.freed_memory import give_back_soon
 from lifecycle.client.background_tasks import BackgroundTasks
 from lifecycle.etcd.store import CompactedError, Store, StoreError
 
@@ -73,7 +73,8 @@ class Compactor:
         looks.append(self._store.revision)
         if won and revision:
             await self._store.compact(revision)
-            give_back_soon()  # minutes of history
+            if not self._store.remote:
+                give_back_soon()  # minutes of history were here
 
     async def _is_our_turn(self, revision: int) -> bool:
         value = str(revision).encode()

@@ -82,8 +82,8 @@ class Equivalence:
             self.state.kind = signature
         if self.possible:
             self._evaluate_all(info, snapshot)
-        self._seen = len(snapshot.changes)
-        self._nominations = len(framework.nominator.changes)
+        self._seen = snapshot.changes.count
+        self._nominations = framework.nominator.changes.count
         self._priority = info.priority
 
     def _prepare(self, info: PodInfo, snapshot: Snapshot) -> bool:
@@ -122,6 +122,7 @@ class Equivalence:
         for position, node in enumerate(snapshot.node_info_list):
             for observer in self._counting:
                 observer.observe(position, node)
+        self._skip_whom_it_does_not_concern()
         self._classify(info, snapshot)
 
     def _classify(self, info: PodInfo, snapshot: Snapshot) -> None:
@@ -139,12 +140,13 @@ class Equivalence:
         """Re-evaluate the nodes that changed since last time, and those whose answer to
         this pod may be another because of whom they are kept for.
         """
-        changed = set(snapshot.changes[self._seen :])
-        self._seen = len(snapshot.changes)
+        changed = set(snapshot.changes.since(self._seen))
+        self._seen = snapshot.changes.count
         nodes = snapshot.node_info_list
         for observer in self._counting:
             for position in changed:
                 observer.observe(position, nodes[position])
+        self._skip_whom_it_does_not_concern()
         changed.update(self._nominations_since(info))
         if not changed:
             return
@@ -166,8 +168,8 @@ class Equivalence:
         or where the pods of other nodes count, all nodes that are kept.
         """
         nominator = self.framework.nominator
-        names: Iterable[str] = nominator.changes[self._nominations :]
-        self._nominations = len(nominator.changes)
+        names: Iterable[str] = nominator.changes.since(self._nominations)
+        self._nominations = nominator.changes.count
         if self._class_filters or self._priority != info.priority:
             self._priority = info.priority
             names = {*names, *nominator.nodes}
@@ -218,20 +220,20 @@ class Equivalence:
                 return status.with_plugin(plugin.name)
         return None
 
-    def look_again(self) -> None:
-        """To be called before a decision: whom the class filters concern now."""
+    def _skip_whom_it_does_not_concern(self) -> None:
+        """Some class filters concern these pods only as long as there are certain
+        others. That is to be known before any node is asked.
+        """
         skip = self.state.skip_filter_plugins
         for of_class in self._class_filters:
             (skip.add if of_class.skipped else skip.discard)(of_class.plugin.name)
 
     def diagnosis(self) -> Diagnosis:
         """Why no node will do."""
-        of_class = {}
-        for number in +self.sizes:
-            status = self._refusal(number)
-            if status is not None:
-                of_class[number] = status
-        told = StatusByClass(self._position, self.keys, of_class, +self.sizes)
+        sizes = +self.sizes
+        refusals = {number: self._refusal(number) for number in sizes}
+        of_class = {number: status for number, status in refusals.items() if status}
+        told = StatusByClass(self._position, self.keys, of_class, sizes)
         diagnosis = Diagnosis(told, evaluated=len(self.keys))
         for status in of_class.values():
             diagnosis.add_plugin_status(status)

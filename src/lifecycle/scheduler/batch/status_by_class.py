@@ -21,7 +21,6 @@ class StatusByClass(NodeToStatus):
         of_class: Mapping[int, Status],
         sizes: Mapping[int, int],
     ) -> None:
-        super().__init__()
         self._position = position
         self._classes = classes
         self._of_class = of_class

@@ -19,6 +19,7 @@ from lifecycle.api.wire import Object
 from lifecycle.client.events import EventRecorder
 from lifecycle.client.rest import Client
 from lifecycle.client.shared_informer import SharedInformerFactory
+from lifecycle.scheduler.framework.change_log import ChangeLog
 from lifecycle.scheduler.framework.cycle_state import CycleState
 from lifecycle.scheduler.framework.listers import Listers
 from lifecycle.scheduler.framework.node_info import NodeInfo, PodInfo
@@ -36,7 +37,7 @@ class PodNominator(Protocol):
     def nodes(self) -> Collection[str]: ...
 
     @property
-    def changes(self) -> Sequence[str]: ...
+    def changes(self) -> ChangeLog[str]: ...
 
     def nominated_pods_for_node(self, node_name: str) -> list[PodInfo]: ...
 

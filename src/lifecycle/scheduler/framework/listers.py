@@ -12,6 +12,7 @@ from typing import Protocol
 
 from lifecycle.api.labels import Selector
 from lifecycle.api.wire import Object
+from lifecycle.scheduler.framework.change_log import ChangeLog
 from lifecycle.scheduler.framework.node_info import NodeInfo
 
 Get = Callable[[str], Object | None]
@@ -23,8 +24,9 @@ List = Callable[[], Iterable[Object]]
 class SharedLister(Protocol):
     """The snapshot that a scheduling cycle works on.
 
-    `image_nodes` says on how many nodes an image is. `layout` changes with the list of
-    nodes; `changes` has the positions of those that were replaced since, oldest first.
+    `image_nodes` says on how many nodes an image is. With the list of
+    nodes `position` is another mapping then; `changes` has the positions of those
+    that were replaced since.
     """
 
     @property
@@ -34,10 +36,7 @@ class SharedLister(Protocol):
     def position(self) -> Mapping[str, int]: ...
 
     @property
-    def layout(self) -> int: ...
-
-    @property
-    def changes(self) -> Sequence[int]: ...
+    def changes(self) -> ChangeLog[int]: ...
 
     @property
     def have_pods_with_affinity(self) -> Mapping[str, NodeInfo]: ...

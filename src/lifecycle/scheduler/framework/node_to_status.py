@@ -10,6 +10,7 @@ Upstream: `pkg/scheduler/framework/types.go` (`NodeToStatus`), v1.36.
 
 from __future__ import annotations
 
+from abc import abstractmethod
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 
 from lifecycle.scheduler.framework.node_info import NodeInfo
@@ -18,6 +19,22 @@ from lifecycle.scheduler.framework.status import Code, Status
 
 class NodeToStatus(Mapping[str, Status]):
     """By the node's name what it said. Who was not looked at is not in it."""
+
+    @abstractmethod
+    def tally(self) -> Iterable[tuple[Status, int]]:
+        """Each answer, and how many nodes gave it; the same may come again."""
+
+    @abstractmethod
+    def positions_for_status_code(
+        self, nodes: Sequence[NodeInfo], code: Code
+    ) -> Iterator[int]:
+        """Which of the nodes have a status with the code. Upstream:
+        `NodesForStatusCode`.
+        """
+
+
+class StatusByName(NodeToStatus):
+    """The answers as they were given, one by one."""
 
     def __init__(self, by_name: Mapping[str, Status] | None = None) -> None:
         self._by_name = dict(by_name or {})
@@ -36,15 +53,13 @@ class NodeToStatus(Mapping[str, Status]):
         return len(self._by_name)
 
     def tally(self) -> Iterable[tuple[Status, int]]:
-        """Each answer, and how many nodes gave it; the same may come again."""
+        """Each node's answer."""
         return [(status, 1) for status in self._by_name.values()]
 
     def positions_for_status_code(
         self, nodes: Sequence[NodeInfo], code: Code
     ) -> Iterator[int]:
-        """Which of the nodes have a status with the code. Upstream:
-        `NodesForStatusCode`.
-        """
+        """Which of the nodes have a status with the code."""
         for position, node in enumerate(nodes):
             status = self._by_name.get(node.name)
             if status is not None and status.code is code:

@@ -11,12 +11,15 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass, field
-from typing import Protocol
+from typing import TYPE_CHECKING
 
 from lifecycle.api.wire import Object
 from lifecycle.scheduler.framework.node_info import PodInfo
-from lifecycle.scheduler.framework.node_to_status import NodeToStatus
+from lifecycle.scheduler.framework.node_to_status import NodeToStatus, StatusByName
 from lifecycle.scheduler.framework.status import Code, Status
+
+if TYPE_CHECKING:
+    from lifecycle.scheduler.framework.interface import PreEnqueuePlugin
 
 
 @dataclass(slots=True, frozen=True)
@@ -52,14 +55,6 @@ def itself(pod: PodInfo, _old: Object | None, new: Object | None) -> bool:
     )
 
 
-class Gate(Protocol):
-    """A plugin that keeps pods out of the queue."""
-
-    name: str
-
-    def pre_enqueue(self, pod: Object) -> Status | None: ...
-
-
 class QueuedPodInfo:
     """A pod on its way through the queue. `timestamp`: when it was last put in (seconds
     of the clock); `attempts`: how often it was tried.
@@ -91,7 +86,7 @@ class QueuedPodInfo:
         self.consecutive_errors = 0
         self.unschedulable_plugins: set[str] = set()
         self.pending_plugins: set[str] = set()
-        self.gating_plugin: Gate | None = None
+        self.gating_plugin: PreEnqueuePlugin | None = None
 
     @property
     def gated(self) -> bool:
@@ -117,7 +112,7 @@ class Diagnosis:
     for the pod was looked at.
     """
 
-    node_to_status: NodeToStatus = field(default_factory=NodeToStatus)
+    node_to_status: NodeToStatus = field(default_factory=StatusByName)
     absent_nodes_status: Status = _UNRESOLVABLE
     unschedulable_plugins: set[str] = field(default_factory=set)
     pending_plugins: set[str] = field(default_factory=set)
@@ -128,7 +123,8 @@ class Diagnosis:
     nominated_only: bool = False
 
     def set(self, node: str, status: Status) -> None:
-        """A node was ruled out."""
+        """A node was ruled out, by itself."""
+        assert isinstance(self.node_to_status, StatusByName)
         self.node_to_status.set(node, status)
         self.add_plugin_status(status)
 

@@ -19,7 +19,7 @@ from lifecycle.scheduler.framework.handle import Candidate
 from lifecycle.scheduler.framework.node_info import NodeInfo, PodInfo
 from lifecycle.scheduler.framework.plugins.default_preemption import DefaultPreemption
 from lifecycle.scheduler.framework.preemption.dry_runs import DryRuns
-from lifecycle.scheduler.framework.preemption.preemption import enough
+from lifecycle.scheduler.framework.preemption.preemption import PIECE, enough
 from lifecycle.scheduler.framework.status import Status
 from lifecycle.scheduler.framework.types import FitError
 from tests.kubelet.small_cluster import small_cluster
@@ -425,7 +425,7 @@ def test_as_soon_as_enough_nodes_could_be_freed_no_others_are_tried() -> None:
     scene = Preempting(nodes, [running(f"p{i}", f"n{i}", 399 - i) for i in range(400)], batch=True)
     for number in range(3):
         assert scene.refuse(make_pod(f"important-{number}", requests={"cpu": "4"}, priority=500))[0] == "n99"
-    assert len(scene.tried) == 2 * 128  # a hundred would do; they are tried in pieces of 32, by the second pod for all
+    assert len(scene.tried) == 2 * 4 * PIECE  # a hundred would do; the second pod tries for all later ones
 
 
 @pytest.mark.parametrize(

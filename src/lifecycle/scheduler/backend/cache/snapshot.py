@@ -12,6 +12,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
+from lifecycle.scheduler.framework.change_log import ChangeLog
 from lifecycle.scheduler.framework.node_info import NodeInfo
 
 
@@ -32,8 +33,8 @@ class Snapshot:
         self.image_nodes: Mapping[str, int] = {}
         self.generation = 0
         self.layout = 0
-        self.changes: list[int] = []
-        """Positions of copied nodes since the layout changed, oldest first."""
+        self.changes: ChangeLog[int] = ChangeLog()
+        """Positions of nodes copied since the layout changed."""
 
     def __len__(self) -> int:
         return len(self.node_info_list)
@@ -48,7 +49,7 @@ class Snapshot:
         self.node_info_list[position] = info
         self.node_info_map[info.name] = info
         self._file(info)
-        self.changes.append(position)
+        self.changes.note(position)
 
     def rebuild(self, infos: list[NodeInfo]) -> None:
         """The list of nodes changed: everything anew."""
@@ -60,7 +61,7 @@ class Snapshot:
         for info in infos:
             self._file(info)
         self.layout += 1
-        self.changes = []
+        self.changes = ChangeLog()
 
     def _file(self, info: NodeInfo) -> None:
         for index, pods in (

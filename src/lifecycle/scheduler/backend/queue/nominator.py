@@ -11,6 +11,7 @@ from __future__ import annotations
 
 from collections.abc import Collection
 
+from lifecycle.scheduler.framework.change_log import ChangeLog
 from lifecycle.scheduler.framework.node_info import PodInfo
 
 
@@ -20,10 +21,8 @@ class Nominator:
     def __init__(self) -> None:
         self._by_node: dict[str, dict[str, PodInfo]] = {}
         self._node_of: dict[str, str] = {}
-        self.changes: list[str] = []
-        """Nodes that were kept for somebody, or for somebody no more, in that order.
-        Who remembers something about kept nodes reads from where it stopped.
-        """
+        self.changes: ChangeLog[str] = ChangeLog()
+        """Nodes that are kept for somebody else than before, or for nobody."""
 
     def __bool__(self) -> bool:
         return bool(self._node_of)
@@ -33,7 +32,7 @@ class Nominator:
         self.delete_nominated_pod_if_exists(info.key)
         self._by_node.setdefault(node_name, {})[info.key] = info
         self._node_of[info.key] = node_name
-        self.changes.append(node_name)
+        self.changes.note(node_name)
 
     def delete_nominated_pod_if_exists(self, key: str) -> None:
         """The pod needs it no more."""
@@ -42,7 +41,7 @@ class Nominator:
             self._by_node[node].pop(key, None)
             if not self._by_node[node]:
                 del self._by_node[node]
-            self.changes.append(node)
+            self.changes.note(node)
 
     @property
     def nodes(self) -> Collection[str]:

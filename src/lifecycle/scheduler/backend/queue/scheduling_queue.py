@@ -29,11 +29,11 @@ from lifecycle.api.clock import Clock
 from lifecycle.api.wire import Object
 from lifecycle.scheduler.backend.heap import Heap
 from lifecycle.scheduler.framework.events import FORCE_ACTIVATE, pod_events
+from lifecycle.scheduler.framework.interface import PreEnqueuePlugin
 from lifecycle.scheduler.framework.node_info import PodInfo
 from lifecycle.scheduler.framework.runtime.framework import Framework
 from lifecycle.scheduler.framework.types import (
     ClusterEvent,
-    Gate,
     QueuedPodInfo,
     always,
 )
@@ -173,9 +173,8 @@ class SchedulingQueue:
         self.moves += 1
         if not self._unschedulable:
             return
-        waiting = list(self._unschedulable.values())
-        caring: dict[Gate, bool] = {}
-        for queued in waiting:
+        caring: dict[PreEnqueuePlugin, bool] = {}
+        for queued in list(self._unschedulable.values()):
             gate = queued.gating_plugin
             if gate is not None and event is not FORCE_ACTIVATE:
                 if gate not in caring:
@@ -240,7 +239,9 @@ class SchedulingQueue:
     def _framework_of(self, pod: Object) -> Framework:
         return self._frameworks.get(pod["spec"].get("schedulerName", ""), self._default)
 
-    def _cares(self, queued: QueuedPodInfo, gate: Gate, event: ClusterEvent) -> bool:
+    def _cares(
+        self, queued: QueuedPodInfo, gate: PreEnqueuePlugin, event: ClusterEvent
+    ) -> bool:
         """Whether the event says anything to the plugin that keeps a pod out. Upstream:
         `GatingPluginEvents`.
         """

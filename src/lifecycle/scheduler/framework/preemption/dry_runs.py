@@ -20,44 +20,43 @@ MAX_KINDS = 8
 """Kinds of pods for which dry runs are remembered; the one used longest ago goes."""
 
 
-class Answers:
+class KnownAnswers:
     """For pods of one kind. `by_position`: None for a node that was not tried, or has
-    changed since.
+    changed since. Of no use any more once the snapshot has other `places`.
     """
 
     def __init__(self, snapshot: SharedLister, nominator: PodNominator) -> None:
         self.by_position: list[Answer | None] = [None] * len(snapshot)
-        self.layout = snapshot.layout
-        self._copies = len(snapshot.changes)
-        self._nominations = len(nominator.changes)
+        self.places = snapshot.position
+        self._copies = snapshot.changes.count
+        self._nominations = nominator.changes.count
 
     def catch_up(self, snapshot: SharedLister, nominator: PodNominator) -> None:
         """Forget what may not be true any more."""
-        places = snapshot.position
-        for position in snapshot.changes[self._copies :]:
+        for position in snapshot.changes.since(self._copies):
             self.by_position[position] = None
-        for name in nominator.changes[self._nominations :]:
-            if name in places:
-                self.by_position[places[name]] = None
-        self._copies = len(snapshot.changes)
-        self._nominations = len(nominator.changes)
+        for name in nominator.changes.since(self._nominations):
+            if name in self.places:
+                self.by_position[self.places[name]] = None
+        self._copies = snapshot.changes.count
+        self._nominations = nominator.changes.count
 
 
 class DryRuns:
     """The answers for some kinds of pods."""
 
     def __init__(self) -> None:
-        self._by_kind: dict[Hashable, Answers] = {}
+        self._by_kind: dict[Hashable, KnownAnswers] = {}
 
     def of(
         self, kind: Hashable, snapshot: SharedLister, nominator: PodNominator
-    ) -> Answers:
+    ) -> KnownAnswers:
         """What is known for pods of a kind; None: of no kind, and what is found is not
         kept.
         """
         known = self._by_kind.pop(kind, None)
-        if known is None or known.layout != snapshot.layout:
-            known = Answers(snapshot, nominator)
+        if known is None or known.places is not snapshot.position:
+            known = KnownAnswers(snapshot, nominator)
         else:
             known.catch_up(snapshot, nominator)
         if kind is not None:

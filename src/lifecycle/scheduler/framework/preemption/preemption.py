@@ -21,7 +21,7 @@ from lifecycle.scheduler.framework.handle import Candidate, ExtenderError, Handl
 from lifecycle.scheduler.framework.interface import PostFilterAnswer, PostFilterResult
 from lifecycle.scheduler.framework.listers import SharedLister
 from lifecycle.scheduler.framework.node_info import NodeInfo, PodInfo
-from lifecycle.scheduler.framework.node_to_status import NodeToStatus
+from lifecycle.scheduler.framework.node_to_status import NodeToStatus, StatusByName
 from lifecycle.scheduler.framework.preemption.dry_runs import DryRuns
 from lifecycle.scheduler.framework.status import (
     Code,
@@ -126,7 +126,7 @@ class Evaluator:
         )
         if not candidates:
             hopeless = unresolvable(plugin, NOT_HELPFUL)
-            diagnosis = Diagnosis(NodeToStatus(statuses), absent_nodes_status=hopeless)
+            diagnosis = Diagnosis(StatusByName(statuses), absent_nodes_status=hopeless)
             text = str(FitError(len(snapshot), diagnosis))
             return PostFilterResult(), unschedulable(plugin, text)
         try:
@@ -146,15 +146,12 @@ class Evaluator:
         snapshot: SharedLister,
         node_to_status: NodeToStatus,
     ) -> tuple[list[Candidate], dict[str, Status]]:
-        """Nodes that evictions would make fit, and why others would not. Only those are
-        tried whose refusal evictions could change.
+        """Nodes that evictions would make fit; if there are none, why not. Only those
+        are tried whose refusal evictions could change.
         """
-        potential = [
-            number
-            for status, number in node_to_status.tally()
-            if status.code is Code.UNSCHEDULABLE
-        ]
-        wanted = self._interface.num_candidates(sum(potential))
+        tally = node_to_status.tally()
+        potential = sum([n for said, n in tally if said.code is Code.UNSCHEDULABLE])
+        wanted = self._interface.num_candidates(potential)
         alone = state.kind is not None and self._interface.looks_at_node_only()
         kind = (state.kind, info.priority) if alone else None
         nominator, nodes = self._handle.nominator, snapshot.node_info_list
@@ -170,9 +167,8 @@ class Evaluator:
                     )
             found = [answers[position] for position in piece]
             candidates += [one for one in found if isinstance(one, Candidate)]
-            number = len(candidates) >= wanted and enough(candidates, wanted)
-            if number:
-                return candidates[:number], statuses
+            if len(candidates) >= wanted and (kept := enough(candidates, wanted)):
+                return candidates[:kept], statuses
             if not candidates:
                 told = zip(piece, found, strict=True)
                 statuses |= {

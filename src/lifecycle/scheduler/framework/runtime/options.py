@@ -14,6 +14,7 @@ from lifecycle.api.clock import Clock
 from lifecycle.client.events import EventRecorder
 from lifecycle.client.rest import Client
 from lifecycle.client.shared_informer import SharedInformerFactory
+from lifecycle.scheduler.framework.change_log import ChangeLog
 from lifecycle.scheduler.framework.handle import (
     Extender,
     Handle,
@@ -40,7 +41,7 @@ class NoNominations:
     def delete_nominated_pod_if_exists(self, key: str) -> None: ...
 
     nodes: Collection[str] = ()
-    changes: Sequence[str] = ()
+    changes: ChangeLog[str] = ChangeLog()
 
     def nominated_pods_for_node(self, node_name: str) -> list[PodInfo]:
         return []
