@@ -577,8 +577,8 @@ def test_a_cluster_says_where_it_is_and_stops(
     DONE.clear()
     kubeconfig = tmp_path / "kc"
     monkeypatch.setattr("lifecycle.cluster.cluster.Cluster", Cluster)
-    for name in ("allocator.give_freed_memory_back", "background.favour_throughput"):
-        monkeypatch.setattr(f"lifecycle.cluster.{name}", lambda name=name: DONE.append(name))
+    for name in ("api.freed_memory.keep_little", "cluster.background.favour_throughput"):
+        monkeypatch.setattr(f"lifecycle.{name}", lambda name=name: DONE.append(name))
     monkeypatch.setattr(
         "lifecycle.cluster.cluster_config.ClusterConfig",
         lambda **_: SimpleNamespace(check=lambda: DONE.append("checked")),
@@ -589,8 +589,8 @@ def test_a_cluster_says_where_it_is_and_stops(
     assert (result.exit_code, result.stdout) == (code, out)
     told = result.stderr if err is not None else ""
     assert told == (err or "").format(kubeconfig)
-    throughput = "background.favour_throughput"
-    ready = [] if config == "slow" else ["allocator.give_freed_memory_back", throughput]
+    throughput = "cluster.background.favour_throughput"
+    ready = [] if config == "slow" else ["api.freed_memory.keep_little", throughput]
     assert ["checked", throughput, *ready, "stopped"] == DONE
     assert kubeconfig.exists() == (config != "slow"), "it would name a server that is gone"
     if config != "slow":
