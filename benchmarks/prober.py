@@ -33,6 +33,8 @@ from benchmarks.attacks_by_number import ATTACKS
 from benchmarks.measure import served_process
 
 PERIOD = 0.020
+REST = 1.5
+"""Seconds after an attack: what was freed is given back after one (`lifecycle.api.freed_memory`)."""
 TOKEN = "attack"
 LONGEST = 250.0
 
@@ -142,7 +144,7 @@ async def probe(
                     await longest()
                     statuses = await ATTACKS[name](attacker)
                     attacker.hang_up()
-                    await asyncio.sleep(0.5)
+                    await asyncio.sleep(REST)
                     stalled, computed, machine = await longest()
                     yield Outcome(name, stalled, computed, machine, before, memory(process.pid), statuses)
             finally:
