@@ -56,7 +56,8 @@ def source(requirement: str) -> Path:
             pip("download", "--no-deps", "--no-binary", name, "--dest", downloads, requirement)
             (archive,) = Path(downloads).iterdir()
             with tarfile.open(archive) as tar:
-                tar.extractall(draft, filter="data")
+                # Debian's Python 3.11.2 knows no filters yet
+                tar.extractall(draft, **({"filter": "data"} if hasattr(tarfile, "data_filter") else {}))
 
     (folder,) = _kept(f"source of {requirement}", unpack).iterdir()
     return folder
