@@ -54,6 +54,20 @@ def test_a_moment_after_it_was_asked_and_once_for_all_who_ask_meanwhile(given: l
     assert given == [("malloc_trim", 0)] * 2
 
 
+def test_a_loop_that_is_ending_gives_nothing_back_and_says_nothing(given: list[tuple[object, ...]]) -> None:
+    async def scene(loop: Waiting) -> None:
+        give_back_soon()
+        await loop.shutdown_default_executor()
+        [(_, callback, args)] = loop.later
+        callback(*args)
+
+    with asyncio.Runner(loop_factory=Waiting) as runner:
+        loop = runner.get_loop()
+        assert isinstance(loop, Waiting)
+        runner.run(scene(loop))
+    assert given == []
+
+
 def test_a_server_keeps_one_stock_and_little_in_it(given: list[tuple[object, ...]]) -> None:
     keep_little()
     assert given == [("mallopt", -8, 1), ("mallopt", -1, 128 << 10), ("mallopt", -3, 128 << 10)]

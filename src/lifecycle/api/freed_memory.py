@@ -16,6 +16,7 @@ Upstream: Go's scavenger (`runtime/mgcscavenge.go`), which gives free pages back
 from __future__ import annotations
 
 import asyncio
+import contextlib
 from collections.abc import Callable
 from functools import cache
 from typing import Any
@@ -69,4 +70,5 @@ def give_back_soon() -> None:
 
 def _give_back(loop: asyncio.AbstractEventLoop) -> None:
     _asked.discard(loop)
-    loop.run_in_executor(None, _c_library("malloc_trim"), 0)
+    with contextlib.suppress(RuntimeError):  # the loop is ending
+        loop.run_in_executor(None, _c_library("malloc_trim"), 0)

@@ -57,7 +57,7 @@ from lifecycle.inspector import Exchange, Recording
 
 BINDINGS = "clusterrolebindings.rbac.authorization.k8s.io"
 JANE = UserInfo("jane", ("devs",))
-ACCOUNT = {
+ACCOUNT: Object = {
     "apiVersion": "v1",
     "kind": "ServiceAccount",
     "metadata": {"name": "robot", "namespace": "default", "uid": "u1"},
@@ -472,7 +472,7 @@ def ours_users_and_accounts() -> Partly:
     orphan = ServiceAccountTokens(
         StaticReader(), Clock(), NameSource(1), key=tokens.key
     )
-    another = {**ACCOUNT, "metadata": {**ACCOUNT["metadata"], "uid": "u2"}}  # type: ignore[dict-item]
+    another = {**ACCOUNT, "metadata": {**ACCOUNT["metadata"], "uid": "u2"}}
     namesake = ServiceAccountTokens(
         StaticReader([another]), Clock(), NameSource(1), key=tokens.key
     )
