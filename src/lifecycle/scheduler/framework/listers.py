@@ -24,9 +24,8 @@ List = Callable[[], Iterable[Object]]
 class SharedLister(Protocol):
     """The snapshot that a scheduling cycle works on.
 
-    `image_nodes` says on how many nodes an image is. With the list of
-    nodes `position` is another mapping then; `changes` has the positions of those
-    that were replaced since.
+    `image_nodes` says on how many nodes an image is. `position` is another mapping once
+    the list of nodes is another; `changes` has the nodes that were replaced since.
     """
 
     @property

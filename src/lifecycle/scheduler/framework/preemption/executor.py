@@ -90,10 +90,9 @@ class Executor:
         now = self._pods.get_by_key(victim.key)
         if now is None:
             return True
-        metadata = now["metadata"]
-        if metadata["uid"] != victim.pod["metadata"]["uid"]:
+        if now["metadata"]["uid"] != victim.uid:
             return True  # another one of its name
-        return "deletionTimestamp" in metadata
+        return bool(now["metadata"].get("deletionTimestamp"))
 
     async def _run(
         self, client: Client, preemptor: PodInfo, victims: list[PodInfo], node: str
