@@ -37,3 +37,52 @@ def test_a_long_timeout_is_read_beside_the_loop(
     request = Request("GET", "/version", query={"timeout": [text]})
     assert asyncio.run(timeout.with_timeout(answer, 60)(request)).status == status  # type: ignore[arg-type]
     assert read == [where]
+
+
+def test_no_clock_is_set_for_what_never_waits() -> None:
+    async def scene() -> None:
+        loop, alarms = asyncio.get_running_loop(), []
+        at = loop.call_at
+        loop.call_at = lambda when, *rest, **more: alarms.append(when) or at(when, *rest, **more)  # type: ignore[method-assign,func-returns-value]
+
+        async def answer(request: Request) -> Response:
+            if request.path == "/waits":
+                await asyncio.sleep(0)
+            return Response(obj={"path": request.path})
+
+        handler = timeout.with_timeout(answer, 60)
+        for path, clocks in (("/version", 0), ("/waits", 1)):
+            answered = await handler(Request("GET", path))
+            assert (answered.obj, len(alarms)) == ({"path": path}, clocks)
+
+    asyncio.run(scene())
+
+
+def test_what_is_out_of_time_may_put_things_in_order_and_what_it_raises_is_passed_on() -> None:
+    async def scene() -> None:
+        done = []
+
+        async def answer(request: Request) -> Response:
+            await asyncio.sleep(0)
+            if request.path == "/raises":
+                raise LookupError("what is asked for")
+            try:
+                await asyncio.Event().wait()
+            finally:
+                await asyncio.sleep(0)
+                done.append(request.path)
+            return Response()
+
+        handler = timeout.with_timeout(answer, 0.01)
+        assert (await handler(Request("GET", "/waits"))).status == 504
+        with pytest.raises(LookupError, match="what is asked for"):
+            await handler(Request("GET", "/raises"))
+        patient = asyncio.ensure_future(timeout.with_timeout(answer, 60)(Request("GET", "/given/up")))
+        await asyncio.sleep(0)
+        await asyncio.sleep(0)
+        patient.cancel()
+        with pytest.raises(asyncio.CancelledError):
+            await patient
+        assert done == ["/waits", "/given/up"]
+
+    asyncio.run(scene())

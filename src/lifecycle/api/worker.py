@@ -77,6 +77,22 @@ async def beside(size: int, work: Callable[[*Args], T], *args: *Args) -> T:
             give_back_soon()
 
 
+@cache
+def _calculator() -> ThreadPoolExecutor:
+    return ThreadPoolExecutor(1, "calculator")
+
+
+async def apart(work: Callable[[*Args], T], *args: *Args) -> T:
+    """What `work(*args)` returns or raises, for what computes outside of Python and
+    lets go of the interpreter meanwhile: a signature. It has a thread of its own, since
+    it takes nobody's turn. What is said of `beside` holds here.
+    """
+    loop = asyncio.get_running_loop()
+    if IN_A_TAB or isinstance(loop, VirtualTimeLoop):
+        return work(*args)
+    return await loop.run_in_executor(_calculator(), work, *args)
+
+
 def size_of(obj: Any) -> int:
     """Bytes of the JSON of what never was JSON: a component of this process sends
     objects. 0 for what cannot be.

@@ -20,7 +20,6 @@ from __future__ import annotations
 
 import asyncio
 import logging
-from bisect import bisect_left, insort
 from collections.abc import Callable, Iterable, Sequence
 
 from lifecycle.api.resources import Resource
@@ -29,6 +28,7 @@ from lifecycle.api.wire import Object, WatchFrame
 from lifecycle.apiserver.storage.cacher.cache_watcher import CacheWatcher, Criteria
 from lifecycle.apiserver.storage.cacher.cached_object import Cached, Change
 from lifecycle.apiserver.storage.cacher.event_window import EventWindow
+from lifecycle.apiserver.storage.cacher.key_order import KeyOrder
 from lifecycle.apiserver.storage.unreadable import Unreadable
 from lifecycle.etcd.codec import UnreadableError, decode_value
 from lifecycle.etcd.keys import resource_prefix
@@ -74,9 +74,7 @@ class Cacher:
         self.window = EventWindow()
         self._written: dict[int, Cached] = {}
         self._watchers: dict[tuple[str, ...], tuple[CacheWatcher, ...]] = {}
-        self._keys: dict[
-            str, list[str]
-        ] = {}  # sorted, by namespace; all of them under ""
+        self._keys: dict[str, KeyOrder] = {}  # by namespace; all of them under ""
         self._rows: dict[str, list[Cached]] = {}
         self._on_node: dict[str, dict[str, Cached]] = {}  # pods, by node and key
         self._pump_task: asyncio.Task[None] | None = None
@@ -277,7 +275,10 @@ class Cacher:
         namespace = cached.obj["metadata"].get("namespace", "")
         if cached.key not in self._objects:
             for drawer in {namespace, ""}:
-                insort(self._keys.setdefault(drawer, []), cached.key)
+                keys = self._keys.get(drawer)
+                if keys is None:
+                    keys = self._keys[drawer] = KeyOrder()
+                keys.add(cached.key)
         self._index_by_node(self._objects.get(cached.key), cached)
         self._objects[cached.key] = cached
         self._forget_rows(namespace)
@@ -289,7 +290,7 @@ class Cacher:
         del self._objects[cached.key]
         for drawer in {namespace, ""}:
             keys = self._keys[drawer]
-            del keys[bisect_left(keys, cached.key)]
+            keys.remove(cached.key)
             if not keys:  # a namespace that is no more is not remembered
                 del self._keys[drawer]
         self._forget_rows(namespace)
@@ -352,7 +353,9 @@ class Cacher:
             keys = self._keys.get(namespace)
             if keys is None:  # whoever asks chooses what for: nothing to keep
                 return []
-            rows = self._rows[namespace] = [self._objects[key] for key in keys]
+            rows = self._rows[namespace] = [
+                self._objects[key] for key in keys.in_order()
+            ]
         return rows
 
     def on_node(self, node: str) -> Iterable[Cached]:
