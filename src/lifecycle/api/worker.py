@@ -40,9 +40,10 @@ that are fewer take some fifty milliseconds, most take one. What costs more or l
 byte than that is counted as more or less.
 """
 
-TURN = 0.001
-"""Seconds after which the worker lets go of the interpreter if the loop wants it. An
-answer takes a dozen turns: each read, each write and each look at the sockets is one.
+TURN = 0.0001
+"""Seconds after which a thread lets go of the interpreter if another wants it. An
+answer takes a dozen turns: each read, each write and each look at the sockets is one,
+and large bodies that come in at the same time are a hundred reads.
 """
 
 PIECES = 0.01
@@ -54,8 +55,17 @@ Args = TypeVarTuple("Args")
 
 @cache
 def _worker() -> ThreadPoolExecutor:
+    return _thread("worker")
+
+
+@cache
+def _calculator() -> ThreadPoolExecutor:
+    return _thread("calculator")
+
+
+def _thread(name: str) -> ThreadPoolExecutor:
     sys.setswitchinterval(min(TURN, sys.getswitchinterval()))
-    return ThreadPoolExecutor(1, "worker")
+    return ThreadPoolExecutor(1, name)
 
 
 async def beside(size: int, work: Callable[[*Args], T], *args: *Args) -> T:
@@ -75,11 +85,6 @@ async def beside(size: int, work: Callable[[*Args], T], *args: *Args) -> T:
     finally:
         if size >= MUCH:
             give_back_soon()
-
-
-@cache
-def _calculator() -> ThreadPoolExecutor:
-    return ThreadPoolExecutor(1, "calculator")
 
 
 async def apart(work: Callable[[*Args], T], *args: *Args) -> T:

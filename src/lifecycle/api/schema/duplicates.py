@@ -12,11 +12,13 @@ Upstream: `sigs.k8s.io/json` (`UnmarshalStrict`), used by
 from __future__ import annotations
 
 import json
+import json.scanner
 import re
 from collections.abc import Iterator
 from typing import Any
 
 from lifecycle.api import fast_json
+from lifecycle.api.worker import LARGE
 
 _KEY_ENDS = re.compile(rb'"[ \t\r\n]*:').findall
 _LIMIT = 100  # upstream stops remembering strict errors there
@@ -39,7 +41,7 @@ def find_duplicate_fields(body: bytes, parsed: Any = None) -> list[str]:
             _KEY_ENDS(body)
         ):  # no key of the text was swallowed
             return []
-        tree = json.loads(body, object_pairs_hook=_Pairs)
+        tree = _read_pairs(body)
     except (
         ValueError,
         TypeError,
@@ -57,11 +59,23 @@ def in_order_of_text(body: bytes, errors: list[str]) -> list[str]:
     Upstream: `UnmarshalStrict` notes both while it decodes.
     """
     try:
-        tree = json.loads(body, object_pairs_hook=_Pairs)
+        tree = _read_pairs(body)
     except (ValueError, RecursionError):
         return errors
     met = {error: index for index, error in reversed([*enumerate(_complaints(tree))])}
     return sorted(errors, key=lambda error: met.get(error, len(body)))
+
+
+def _read_pairs(body: bytes) -> Any:
+    """The values of a JSON body, its objects as `_Pairs`. Raises ValueError,
+    RecursionError.
+    """
+    decoder = json.JSONDecoder(object_pairs_hook=_Pairs)
+    if len(body) > LARGE:
+        # the scanner in C would keep the interpreter for all of one large object
+        scanner = json.scanner.py_make_scanner(decoder)  # type: ignore[attr-defined]
+        decoder.scan_once = scanner  # type: ignore[attr-defined]
+    return decoder.decode(body.decode(json.detect_encoding(body), "surrogatepass"))
 
 
 def _complaints(value: Any, path: str = "") -> Iterator[str]:
