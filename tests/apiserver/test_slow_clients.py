@@ -11,7 +11,7 @@ from typing import Any
 
 import pytest
 
-from lifecycle.apiserver.server import https
+from lifecycle.apiserver.server import https, large_answers
 from lifecycle.apiserver.storage.cacher import cache_watcher
 from tests.apiserver.https_site import CONFIG_MAPS, Site, config_map, read_answer, request_bytes
 
@@ -102,7 +102,7 @@ async def deaf_watch(site: Site) -> socket.socket:
 def test_a_watch_that_is_never_read_is_ended(monkeypatch: pytest.MonkeyPatch, limit: str, value: float) -> None:
     """After so much time, or so many frames: both bound what one deaf client can cost."""
     if limit == "time":
-        monkeypatch.setattr(https, "WRITE_TIMEOUT", value)
+        monkeypatch.setattr(large_answers, "WRITE_TIMEOUT", value)
     else:
         monkeypatch.setattr(cache_watcher, "MAX_PENDING", value)
     large = "x" * 50_000

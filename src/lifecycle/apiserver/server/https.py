@@ -48,17 +48,14 @@ from lifecycle.apiserver.server.compression import (
     THRESHOLD,
     Compressor,
 )
+from lifecycle.apiserver.server.large_answers import PIECE, LargeAnswers
 
 MAX_BODY = 3 * 1024 * 1024
 BODY_TIMEOUT = 60.0
 FIRST_REQUEST_TIMEOUT = 32.0
 IDLE_TIMEOUT = 90.0
 TLS_HANDSHAKE_TIMEOUT = 10.0
-WRITE_TIMEOUT = 60.0
 MAX_HEADER = 1 << 20
-PIECE = 128 * 1024
-"""Bytes that are encrypted and handed to the kernel at once."""
-
 _SETTINGS: dict[str, Any] = {
     "access_log": None,
     "keepalive_timeout": IDLE_TIMEOUT,
@@ -142,6 +139,7 @@ class HTTPSServer:
         self._handler = handler
         self._tls = tls
         self._compressor = Compressor()
+        self._large_answers = LargeAnswers()
         self._connections: web.Server | None = None
         self._listener: asyncio.Server | None = None
         self._date = (0, "")
@@ -280,7 +278,7 @@ class HTTPSServer:
             transport.write(head + body)
         else:
             transport.write(head)
-            await _write_in_pieces(incoming, body)
+            await self._large_answers.write(incoming, body)
         return _KEEP_ALIVE if keep_alive else _CLOSE
 
     async def _stream(
@@ -315,7 +313,7 @@ class HTTPSServer:
                     break
                 if chunked:
                     piece = b"%x\r\n%b\r\n" % (len(piece), piece)
-                await _write_in_pieces(incoming, piece)
+                await self._large_answers.write(incoming, piece)
             if incoming.transport is not None and chunked:
                 incoming.transport.write(b"0\r\n\r\n")
         finally:
@@ -433,35 +431,6 @@ def _peer(transport: asyncio.Transport | None) -> tuple[str, bytes | None]:
     return address[0] if address else "", (
         tls.getpeercert(binary_form=True) if tls is not None else None
     )
-
-
-async def _write_in_pieces(incoming: web.BaseRequest, data: bytes) -> None:
-    """Write what may be large: a client that does not read has a piece of it waiting
-    for it, not all, and others have their turn after each. Raises ConnectionError.
-    """
-    rest = memoryview(data)
-    while rest:
-        transport = incoming.transport
-        if transport is None or transport.is_closing():
-            raise ConnectionAbortedError("the client has gone")
-        transport.write(rest[:PIECE])
-        rest = rest[PIECE:]
-        await _drained(incoming)
-        if rest:
-            await asyncio.sleep(0)
-
-
-async def _drained(incoming: web.BaseRequest) -> None:
-    """Wait until the client has read enough. One that reads nothing at all for a minute
-    loses its connection, and we its data.
-    """
-    try:
-        async with asyncio.timeout(WRITE_TIMEOUT):
-            await incoming.writer.drain()
-    except TimeoutError:
-        if incoming.transport is not None:
-            incoming.transport.abort()
-        raise ConnectionAbortedError("the client does not read") from None
 
 
 async def read_body(incoming: web.BaseRequest) -> bytes:
