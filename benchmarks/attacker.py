@@ -42,6 +42,15 @@ class Attacker:
         headers.setdefault("Connection", "close")
         return await self.send(self.written(method, path, body, **headers))
 
+    async def read(self, path: str, **headers: str) -> Any:
+        """The answer to a GET, read as JSON."""
+        async with asyncio.timeout(self._patience):
+            reader, writer = await self.connect()
+            writer.write(self.written("GET", path, Connection="close", **headers))
+            text = await reader.read()
+            writer.transport.abort()
+        return json.loads(text.partition(b"\r\n\r\n")[2])
+
     async def send(self, data: bytes) -> int:
         """Like `ask`, for bytes that need not be a request."""
         writer = None

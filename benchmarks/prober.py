@@ -1,11 +1,13 @@
-"""`python -m benchmarks.prober [WORD…] [-- OPTION…]`: is somebody else still answered, while somebody attacks?
+"""`python -m benchmarks.prober [--rest SECONDS] [WORD…] [-- OPTION…]`: is somebody else still answered, while somebody attacks?
 
 One process asks `/livez` every 20 ms; another runs the attacks of `benchmarks.attacks` and
 `benchmarks.attacks_by_objects` and `benchmarks.attacks_by_number`, one after another. Of each the longest
 answer is told (sent until received), the most processor time that the server took during one answer (which is the portable figure:
 on a machine that is busy with other things an answer waits for those, too), the longest lateness of the asking process' own loop in
 the same time (what the machine costs), and the server's memory before and after. Words choose the attacks whose names have them;
-options are for the server (`lifecycle up`): another store, an audit log.
+options are for the server (`lifecycle up`): another store, an audit log. With `--rest`, in the end everything that the attacks have
+left in the cluster is deleted, the server is left alone for so long, and its memory told once more: the store keeps what was deleted
+for up to ten minutes (twice `--etcd-compaction-interval`).
 """
 
 from __future__ import annotations
@@ -30,6 +32,7 @@ import yaml
 from benchmarks.attacker import PATIENCE, Attacker
 from benchmarks.attacks import prepare
 from benchmarks.attacks_by_number import ATTACKS
+from benchmarks.leftovers import delete_all_but, objects
 from benchmarks.measure import served_process
 
 PERIOD = 0.020
@@ -112,7 +115,7 @@ def memory(pid: int) -> float:
 
 
 async def probe(
-    names: Iterable[str], patience: float = PATIENCE, options: Iterable[str] = ()
+    names: Iterable[str], patience: float = PATIENCE, options: Iterable[str] = (), rest: float = 0.0
 ) -> AsyncIterator[Outcome]:
     """Run attacks against a server of their own."""
     with tempfile.TemporaryDirectory() as folder:
@@ -139,6 +142,7 @@ async def probe(
             try:
                 await longest()
                 await asyncio.sleep(0.5)
+                known, at_first = set(await objects(attacker)), memory(process.pid)
                 for name in names:
                     before = memory(process.pid)
                     await longest()
@@ -147,17 +151,24 @@ async def probe(
                     await asyncio.sleep(REST)
                     stalled, computed, machine = await longest()
                     yield Outcome(name, stalled, computed, machine, before, memory(process.pid), statuses)
+                if rest:
+                    await longest()
+                    deleted = await delete_all_but(known, attacker)
+                    attacker.hang_up()
+                    await asyncio.sleep(rest)
+                    name = f"rest: {deleted} objects deleted, {rest:g} s"
+                    yield Outcome(name, *await longest(), at_first, memory(process.pid), None)
             finally:
                 watcher.terminate()
                 watcher.join()
 
 
-async def table(words: list[str], options: list[str]) -> list[Outcome]:
+async def table(words: list[str], options: list[str], rest: float) -> list[Outcome]:
     """Run, print, return."""
     names = [name for name in ATTACKS if not words or any(word in name for word in words)]
     print(f"{'attack':<52} {'longest':>8} {'computed':>8} {'machine':>8} {'MiB':>8} {'MiB':>8}  statuses")
     outcomes = []
-    async for outcome in probe(names, options=options):
+    async for outcome in probe(names, options=options, rest=rest):
         print(outcome, flush=True)
         outcomes.append(outcome)
     return outcomes
@@ -167,7 +178,11 @@ def main() -> None:
     """Exit 1 if an answer took too long."""
     words = sys.argv[1:]
     end = words.index("--") if "--" in words else len(words)
-    outcomes = asyncio.run(table(words[:end], words[end + 1 :]))
+    ours, options = words[:end], words[end + 1 :]
+    rest = 0.0
+    if ours[:1] == ["--rest"]:
+        rest, ours = float(ours[1]), ours[2:]
+    outcomes = asyncio.run(table(ours, options, rest))
     slow = [outcome for outcome in outcomes if outcome.stall > LONGEST]
     print(f"{len(outcomes)} attacks; load {os.getloadavg()[0]:.1f}; {len(slow)} over {LONGEST:g} ms")
     sys.exit(bool(slow))

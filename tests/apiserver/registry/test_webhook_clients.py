@@ -31,7 +31,9 @@ def service(**more: Any) -> dict[str, Any]:
             [f'c.url: Required value: url must be a valid URL: parse "://h": missing protocol scheme{FORM}'],
         ),
         (service(path="/a", port=8443), []),
-        (service(name=""), ["c.service.name: Required value"]),
+        # upstream asks for the other one
+        (service(name=""), ["c.service.namespace: Required value"]),
+        (service(namespace=""), ["c.service.name: Required value"]),
         (
             service(port=0),
             ["c.service.port: Invalid value: 0: port is not valid: must be between 1 and 65535, inclusive"],

@@ -47,18 +47,6 @@ def validate_conversion(conversion: Object | None) -> list[FieldError]:
             )
         )
     else:
-        service = config.get("service")
-        if (
-            service is not None
-        ):  # upstream hands name and namespace over in the wrong order
-            config = {
-                **config,
-                "service": {
-                    **service,
-                    "name": service.get("namespace"),
-                    "namespace": service.get("name"),
-                },
-            }
         errors += validate_webhook_client(config, f"{here}.webhookClientConfig")
     if not versions:
         errors.append(required(f"{here}.conversionReviewVersions"))

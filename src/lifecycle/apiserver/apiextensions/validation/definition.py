@@ -12,6 +12,7 @@ from lifecycle.api.conditions import is_condition_true
 from lifecycle.api.field_errors import (
     FieldError,
     invalid,
+    named,
     required,
 )
 from lifecycle.api.validation import content
@@ -137,7 +138,9 @@ def _validate_spec(spec: Object, options: ValidationOptions) -> list[FieldError]
     ):
         why = "must be None if spec.preserveUnknownFields is true"
         errors.append(
-            invalid("spec.conversion.strategy", conversion.get("strategy", ""), why)
+            invalid(
+                "spec.conversion.strategy", named(conversion.get("strategy", "")), why
+            )
         )
     return errors + validate_conversion(conversion)
 

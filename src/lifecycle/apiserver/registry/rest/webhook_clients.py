@@ -65,10 +65,12 @@ def validate_review_versions(
 
 
 def _service(service: Object, path: str) -> list[FieldError]:
-    """Upstream: `ValidateWebhookService`."""
+    """Upstream: `ValidateWebhookService`, whose callers all hand over the name for the
+    namespace: where one of them is missing, the other is asked for.
+    """
     errors = [
-        required(f"{path}.{key}")
-        for key in ("name", "namespace")
+        required(f"{path}.{asked_for}")
+        for asked_for, key in (("name", "namespace"), ("namespace", "name"))
         if not service.get(key)
     ]
     port = service.get("port", 443)
