@@ -16,7 +16,7 @@ from lifecycle.agreements.claim_checks.on_a_loop import on_a_loop
 from lifecycle.api.status import StatusError, failure
 from lifecycle.api.wire import Object
 from lifecycle.apiserver.admission.attributes import CREATE, Attributes
-from lifecycle.apiserver.admission.resource_quota import ResourceQuota
+from lifecycle.apiserver.admission.resource_quota import ResourceQuota, UpdateStatus
 from lifecycle.apiserver.storage.object_reader import StaticReader
 from lifecycle.compare.claims import check, rebuilt, some
 from lifecycle.historical.apiserver.initial_resources import (
@@ -120,24 +120,32 @@ def _quota(hard: Object, used: Object) -> Object:
     }
 
 
-def _charged(hard: Object, used: Object, obj: Object) -> str:
-    """What a quota says to one pod more; empty if it pays."""
+async def _is_written(_: Object) -> None:
+    """A charge that nobody has anything against."""
 
-    async def update(_: Object) -> None:
-        return None
 
-    plugin = ResourceQuota(StaticReader([_quota(hard, used)]), update)
+def _refusal(
+    quota: Object, obj: Object, update: UpdateStatus = _is_written
+) -> StatusError | None:
+    """What a quota says to one pod more; nothing if it pays."""
+    plugin = ResourceQuota(StaticReader([quota]), update)
 
-    async def main() -> str:
+    async def main() -> StatusError | None:
         try:
             waiting = plugin.validate(Attributes(CREATE, POD, "", "default", "p", obj))
             if waiting is not None:
                 await waiting
         except StatusError as error:
-            return error.message
-        return ""
+            return error
+        return None
 
     return on_a_loop(main())
+
+
+def _charged(hard: Object, used: Object, obj: Object) -> str:
+    """Its words."""
+    refusal = _refusal(_quota(hard, used), obj)
+    return refusal.message if refusal is not None else ""
 
 
 @rebuilt("admission-quota-counts-objects")
@@ -168,22 +176,9 @@ def _written_after(*refusals: int) -> tuple[int, int]:
             raise failure(refusals[len(written) - 1], "", "not now")
 
     quota = _quota({"pods": "9"}, {"pods": "1"})
-    plugin = ResourceQuota(StaticReader([quota]), update)
-
-    async def main() -> int:
-        try:
-            waiting = plugin.validate(
-                Attributes(CREATE, POD, "", "default", "p", pod())
-            )
-            if waiting is not None:
-                await waiting
-        except StatusError as error:
-            return error.code
-        return 0
-
-    code = on_a_loop(main())
+    refusal = _refusal(quota, pod(), update)
     assert set(written) == {"2"}, "each time for the one pod"
-    return len(written), code
+    return len(written), refusal.code if refusal is not None else 0
 
 
 @check("admission-quota-limits-compute-and-storage")

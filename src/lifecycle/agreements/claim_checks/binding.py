@@ -9,17 +9,14 @@ from typing import Any
 
 from lifecycle.agreements.binding import NODES, PODS, binding_request
 from lifecycle.agreements.claim_checks.binding_cycle import on_their_way
+from lifecycle.agreements.own_server import own_server
 from lifecycle.agreements.replica_sets import RecordedJourney
 from lifecycle.agreements.scheduling import pods_of
-from lifecycle.api.clock import Clock
-from lifecycle.api.names import NameSource
 from lifecycle.api.resources import resource
-from lifecycle.api.wire import Object, UserInfo
-from lifecycle.apiserver.server.create_server_chain import create_server_chain
+from lifecycle.api.wire import Object
 from lifecycle.client.rest import Client
 from lifecycle.cluster.rehearsal import on_virtual_time
 from lifecycle.compare.claims import Partly, check, every, rebuilt
-from lifecycle.etcd.memory import MemoryStore
 from lifecycle.inspector import InspectorError, Recording
 from lifecycle.scheduler.framework.cycle_state import CycleState
 from lifecycle.scheduler.framework.plugins.default_binder import DefaultBinder
@@ -42,53 +39,46 @@ def _bound() -> tuple[Object, Object]:
     """
 
     async def main() -> tuple[Object, Object]:
-        server = create_server_chain(MemoryStore(), clock=Clock(), names=NameSource(1))
-        await server.start()
-        client = Client(
-            server.in_process_transport(
-                UserInfo("a", ("system:masters", "system:authenticated"))
-            ),
-            "t",
-        )
-        labels = {"topology.kubernetes.io/zone": "z"}
-        await client.create(
-            NODES,
-            {
-                "kind": "Node",
-                "apiVersion": "v1",
-                "metadata": {"name": "n", "labels": labels},
-            },
-        )
-        account = {
-            "kind": "ServiceAccount",
-            "apiVersion": "v1",
-            "metadata": {"name": "default"},
-        }
-        await client.create(resource("serviceaccounts"), account, "default")
-        pod = {
-            "kind": "Pod",
-            "apiVersion": "v1",
-            "metadata": {"name": "p"},
-            "spec": {"containers": [{"name": "c", "image": "i"}]},
-        }
-        before = await client.create(PODS, pod, "default")
-        binding = {
-            "kind": "Binding",
-            "apiVersion": "v1",
-            "metadata": {
-                "name": "p",
-                "uid": before["metadata"]["uid"],
-                "annotations": {"a": "1"},
-                "labels": {"l": "1"},
-            },
-            "target": {"kind": "Node", "name": "n"},
-        }
-        await client.create(PODS, binding, "default", name="p", subresource="binding")
-        after = await client.get(PODS, "p", "default")
-        await server.stop()
-        return before, after
+        async with own_server() as server:
+            return await _bind_one(Client(server, "t"))
 
     return on_virtual_time(main())
+
+
+async def _bind_one(client: Client) -> tuple[Object, Object]:
+    labels = {"topology.kubernetes.io/zone": "z"}
+    node = {
+        "kind": "Node",
+        "apiVersion": "v1",
+        "metadata": {"name": "n", "labels": labels},
+    }
+    await client.create(NODES, node)
+    account = {
+        "kind": "ServiceAccount",
+        "apiVersion": "v1",
+        "metadata": {"name": "default"},
+    }
+    await client.create(resource("serviceaccounts"), account, "default")
+    pod = {
+        "kind": "Pod",
+        "apiVersion": "v1",
+        "metadata": {"name": "p"},
+        "spec": {"containers": [{"name": "c", "image": "i"}]},
+    }
+    before = await client.create(PODS, pod, "default")
+    binding = {
+        "kind": "Binding",
+        "apiVersion": "v1",
+        "metadata": {
+            "name": "p",
+            "uid": before["metadata"]["uid"],
+            "annotations": {"a": "1"},
+            "labels": {"l": "1"},
+        },
+        "target": {"kind": "Node", "name": "n"},
+    }
+    await client.create(PODS, binding, "default", name="p", subresource="binding")
+    return before, await client.get(PODS, "p", "default")
 
 
 def _request() -> list[Any]:

@@ -6,12 +6,12 @@ from __future__ import annotations
 
 import asyncio
 from functools import cache
-from typing import Any
 
 from lifecycle.agreements.claim_checks.scheduler import PODS, pod
 from lifecycle.api.clock import Clock
 from lifecycle.api.status import failure
 from lifecycle.api.wire import Object, Request, Response
+from lifecycle.client.rest import Client, Transport
 from lifecycle.client.shared_informer import SharedInformerFactory
 from lifecycle.cluster.rehearsal import RehearsedCluster, rehearse
 from lifecycle.scheduler.config import (
@@ -64,6 +64,23 @@ class _Gate(PermitPlugin, PreBindPlugin):
         return unschedulable(self.name, "no room for its disk")
 
 
+class _NotToday:
+    """A transport to a server that will not have one of the pods bound."""
+
+    def __init__(self, inner: Transport) -> None:
+        self._inner = inner
+
+    async def round_trip(self, request: Request) -> Response:
+        """As the server answers. Raises StatusError for that Binding."""
+        if request.path.endswith("/pods/refused/binding"):
+            raise failure(500, "InternalError", "not today")
+        return await self._inner.round_trip(request)
+
+    async def close(self) -> None:
+        """See `Transport`."""
+        await self._inner.close()
+
+
 @cache
 def on_their_way() -> dict[str, tuple[str | None, ...]]:
     """Of each pod: the node that it is about to go to, four seconds after it came; the
@@ -73,16 +90,8 @@ def on_their_way() -> dict[str, tuple[str | None, ...]]:
 
 
 async def _scene(cluster: RehearsedCluster) -> dict[str, tuple[str | None, ...]]:
-    client, gate = cluster.client("gated"), _Gate()
-    transport: Any = client.transport
-    inner = transport.round_trip
-
-    async def round_trip(request: Request) -> Response:
-        if request.path.endswith("/pods/refused/binding"):
-            raise failure(500, "InternalError", "not today")
-        return await inner(request)
-
-    transport.round_trip = round_trip
+    client = Client(_NotToday(cluster.client("gated").transport), "gated")
+    gate = _Gate()
     informers = SharedInformerFactory(client)
     points = (*MULTI_POINT_DEFAULTS, (gate.name, 1))
     scheduler = Scheduler.new(

@@ -10,12 +10,10 @@ from dataclasses import dataclass, field
 from functools import cache
 from typing import Any
 
-from lifecycle.api.clock import Clock
+from lifecycle.agreements.own_server import own_server
 from lifecycle.api.labels import selector_from_labels
-from lifecycle.api.names import NameSource
 from lifecycle.api.resources import resource
-from lifecycle.api.wire import Object, Request, Response, UserInfo
-from lifecycle.apiserver.server.create_server_chain import create_server_chain
+from lifecycle.api.wire import Object, Request, Response
 from lifecycle.client.indexer import Indexer
 from lifecycle.client.listers import Lister
 from lifecycle.client.real_fifo import ADDED, DELETED, RealFIFO
@@ -72,10 +70,13 @@ def _scene() -> Seen:
 
 async def _play() -> Seen:
     seen = Seen()
-    server = create_server_chain(MemoryStore(), clock=Clock(), names=NameSource(1))
-    await server.start()
-    admin = UserInfo("a", ("system:masters", "system:authenticated"))
-    writer = Client(server.in_process_transport(admin), "writer")
+    async with own_server() as server:
+        await _watch_two_of_them(server, seen)
+    return seen
+
+
+async def _watch_two_of_them(server: Transport, seen: Seen) -> None:
+    writer = Client(server, "writer")
 
     def body(name: str, value: str) -> Object:
         return {
@@ -89,7 +90,7 @@ async def _play() -> Seen:
     seen.changed_without = (await writer.get(MAPS, "early", "default"))["data"] == {
         "v": "0"
     }
-    transport = _Counting(server.in_process_transport(admin))
+    transport = _Counting(server)
     informers = SharedInformerFactory(Client(transport, "reader"))
     one, two = informers.informer(MAPS), informers.informer(MAPS)
     seen.shared = one is two
@@ -137,8 +138,6 @@ async def _play() -> Seen:
     seen.mutation_spreads = two.indexer.get_by_key("default/late") is cached
     seen.requests = list(transport.requests)
     await informers.stop()
-    await server.stop()
-    return seen
 
 
 def _frames(recording: Recording) -> list[dict[str, Any]]:
@@ -182,22 +181,21 @@ def _all_arrive(count: int) -> bool:
     """
 
     async def main() -> bool:
-        server = create_server_chain(MemoryStore(), clock=Clock(), names=NameSource(1))
-        await server.start()
-        admin = UserInfo("a", ("system:masters", "system:authenticated"))
-        client = Client(server.in_process_transport(admin), "reader")
-        names = [f"m{number:05}" for number in range(count)]
-        for name in names:
-            meta = {"name": name}
-            body = {"kind": "ConfigMap", "apiVersion": "v1", "metadata": meta}
-            await client.create(MAPS, body, "default")
-        informers, heard = SharedInformerFactory(client), list[str]()
-        informer = informers.informer(MAPS)
-        informer.add_event_handler(lambda obj: heard.append(obj["metadata"]["name"]))
-        informers.start()
-        await informer.wait_for_sync()
-        await informers.stop()
-        await server.stop()
+        async with own_server() as server:
+            client = Client(server, "reader")
+            names = [f"m{number:05}" for number in range(count)]
+            for name in names:
+                meta = {"name": name}
+                body = {"kind": "ConfigMap", "apiVersion": "v1", "metadata": meta}
+                await client.create(MAPS, body, "default")
+            informers, heard = SharedInformerFactory(client), list[str]()
+            informer = informers.informer(MAPS)
+            informer.add_event_handler(
+                lambda obj: heard.append(obj["metadata"]["name"])
+            )
+            informers.start()
+            await informer.wait_for_sync()
+            await informers.stop()
         return heard == names
 
     return on_virtual_time(main())
@@ -212,18 +210,14 @@ def _too_old() -> str:
         store = MemoryStore()
         for number in range(3):
             await store.put(f"/registry/other/{number}", b"")
-        server = create_server_chain(store, clock=Clock(), names=NameSource(1))
-        await server.start()
-        admin = UserInfo("a", ("system:masters", "system:authenticated"))
-        client = Client(server.in_process_transport(admin), "reader")
-        frames = await client.watch(MAPS, "default", resource_version="1")
-        try:
-            async with asyncio.timeout(60):
-                told = await anext(frames)
-        except TimeoutError:
-            return "nothing"
-        finally:
-            await server.stop()
+        async with own_server(store) as server:
+            client = Client(server, "reader")
+            frames = await client.watch(MAPS, "default", resource_version="1")
+            try:
+                async with asyncio.timeout(60):
+                    told = await anext(frames)
+            except TimeoutError:
+                return "nothing"
         assert (told.type, told.object["code"]) == ("ERROR", 410)
         assert told.object["reason"] == "Expired"
         return str(told.object["message"])
