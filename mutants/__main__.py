@@ -35,8 +35,9 @@ EVIDENCE = (
     "tests/cri/test_conformance.py",
     "tests/differential/test_cases.py",
 )
-"""Who is asked about quoted code: the agreement tables, the checks of claims, and what pages name beside them: the checks that
-a real containerd passes as well, and the random requests that a real API server once answered otherwise than ours."""
+"""Who is asked about quoted code: the agreement tables, with them what asks about it beyond the claims; the checks of claims; and
+what pages name beside them: the checks that a real containerd passes as well, and the random requests that a real API server once
+answered otherwise than ours."""
 ASKING = "lifecycle.agreements"
 """Where the questions stand."""
 LOADED = "mutants.questions.loaded"

@@ -1,7 +1,7 @@
 """Whether a test file asks what it asked when it was measured.
 
 What a table asks does not stand in its test, but in the agreement that the test calls; and what a claim's check asks, in
-the check. So these count as parts of the test.
+the check; and how it is asked, often in what tests share. So these count as parts of the test.
 """
 
 from __future__ import annotations
@@ -12,10 +12,13 @@ from collections.abc import Iterable, Iterator
 from functools import cache
 from pathlib import Path
 
+HELPERS = "tests"
+"""The package of what tests share; its folder stands beside the source."""
+
 
 def digest(file: Path, source: Path, asking: str = "") -> str:
-    """Of a test file with the `conftest.py` files beside and above it, and with the modules of the package `asking` (below
-    `source`) that it imports, or that these import.
+    """Of a test file with the `conftest.py` files beside and above it. If `asking` is a package below `source`, also with its
+    modules that the file imports, with what tests share of which it makes use, and with whatever of both these import.
     """
     above = [folder / "conftest.py" for folder in file.parents]
     parts = [file, *above, *(_closure(file, source, asking) if asking else ())]
@@ -35,9 +38,15 @@ def _closure(file: Path, source: Path, asking: str) -> list[Path]:
 
 @cache
 def _imported(file: Path, source: Path, asking: str) -> tuple[Path, ...]:
-    names = _names(ast.parse(file.read_text()))
-    wanted = (name for name in names if name == asking or name.startswith(f"{asking}."))
-    return tuple(dict.fromkeys(module for name in wanted for module in _modules(source.joinpath(*name.split(".")))))
+    names = list(_names(ast.parse(file.read_text())))
+    below = {asking: source, HELPERS: source.parent}
+    places = [
+        root.joinpath(*name.split("."))
+        for package, root in below.items()
+        for name in names
+        if name == package or name.startswith(f"{package}.")
+    ]
+    return tuple(dict.fromkeys(module for place in places for module in _modules(place)))
 
 
 def _names(tree: ast.Module) -> Iterator[str]:

@@ -14,6 +14,7 @@ from collections.abc import Iterable, Iterator
 from functools import cached_property
 from pathlib import Path
 
+from mutants.all_values import of_all_values
 from mutants.candidates import Candidate
 from mutants.readers import Readers
 from mutants.trial import SETTLING, Outcome, changed_lines
@@ -46,11 +47,8 @@ class Nearest:
                 for each in (origin, f"{origin}.{name}"):
                     if each in named:
                         importers.setdefault(named[each], set()).add(file)
-        room = self.readers.source / "lifecycle" / self.tests.name
-        for file in self.readers.of_all_values(self.tests):
-            for path in self.readers.modules:
-                if path.is_relative_to(room):
-                    importers.setdefault(path, set()).add(file)
+        for path in self.readers.modules:
+            importers.setdefault(path, set()).update(of_all_values(self.readers, path))
         return importers
 
     def of_others(self, folders: Iterable[Path]) -> tuple[str, ...]:

@@ -73,12 +73,6 @@ class Readers:
         bound = [names for lines, names, _ in self.modules[module].loaded if line in lines]
         return self.of_names(module, frozenset().union(*bound))
 
-    def of_all_values(self, tests: Path) -> list[Path]:
-        """The test files below a folder that look at the dataclasses of every module there is, and import none by name."""
-        looking = ("tests.changeable", "changeable")
-        found = (file for file, module in self.modules.items() if looking in module.imported.values())
-        return sorted(file for file in found if file.is_relative_to(tests))
-
     def of_names(self, module: Path, names: frozenset[str]) -> Lines:
         """The same of names that a module binds."""
         found: dict[Path, set[int]] = {}

@@ -10,6 +10,7 @@ from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Any
 
+from mutants.all_values import of_all_values
 from mutants.candidates import Candidate
 from mutants.coverage_map import CoverageMap
 from mutants.readers import Readers
@@ -82,7 +83,7 @@ def asked(module: Path, source: str, line: int, coverage: CoverageMap, readers: 
         if readers.tests is not None and where.is_relative_to(readers.tests):
             reading |= coverage.of_file(str(where.relative_to(readers.tests.parent)))
     if readers.tests is not None:
-        for file in readers.of_all_values(readers.tests):
+        for file in of_all_values(readers, module):
             reading |= coverage.of_file(str(file.relative_to(readers.tests.parent)))
     return [*coverage.quickest(reading), *(each for each in coverage.of_module(module) if each not in reading)]
 

@@ -33,6 +33,7 @@ from generators.programs import (
     kubectl,
     leaders,
     mounted,
+    names,
     plugins,
     probed,
     pulled,
@@ -79,6 +80,7 @@ def generate(programs: Path, kubectls: Path) -> Iterator[tuple[str, bytes]]:
             lines(controllers.answers(plane, server), about, ours),
         )
         for name, answers, about in (
+            ("names", names.answers(server), "the names of ReplicaSets"),
             ("api-server", api_server.answers(plane, server), "requests"),
             ("identity", identity.answers(plane, server), "who may do what"),
             ("scheduling", scheduling.answers(plane, server), "scheduling"),

@@ -5,7 +5,7 @@ from __future__ import annotations
 from tests.changeable import changeable
 
 CHANGEABLE = {
-    "claim_checks.deployment_controller.Life",
+    "claim_checks.deployment_life.Life",
     "claim_checks.informers.Seen",
     "deployments.Sync",
     "dns_answers.DigAnswer",

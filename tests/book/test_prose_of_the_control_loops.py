@@ -23,8 +23,9 @@ SOURCES = ROOT / "src" / "lifecycle"
 
 def test_a_leader_lets_go_before_another_takes_hold() -> None:
     defaults = {name: each.default for name, each in inspect.signature(LeaderElector.__init__).parameters.items()}
-    assert "Ten is less than fifteen" in PAGES["the-controller-manager"]
-    assert (defaults["renew_deadline"], defaults["lease_duration"]) == (10, 15)
+    assert "Two and ten are less than fifteen" in PAGES["the-controller-manager"]
+    times = [defaults[name] for name in ("retry_period", "renew_deadline", "lease_duration")]
+    assert times == [2, 10, 15]
 
 
 def test_how_many_workers_a_queue_has() -> None:

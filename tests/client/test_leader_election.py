@@ -193,6 +193,8 @@ def test_whatever_the_server_says_is_no_and_not_the_end(mood: Exception) -> None
 
 @pytest.mark.parametrize("mood", MOODS, ids=repr)
 def test_who_cannot_renew_for_ten_seconds_steps_down(mood: Exception) -> None:
+    """The ten seconds begin with the first renewal that fails, two seconds after the last one that did not."""
+
     async def main() -> None:
         api, loop = Moody(), asyncio.get_running_loop()
         one = elector(api, "a", Clock())
@@ -201,7 +203,7 @@ def test_who_cannot_renew_for_ten_seconds_steps_down(mood: Exception) -> None:
         await asyncio.sleep(7)
         api.mood = mood  # last renewed at 6
         await renewing
-        assert loop.time() == pytest.approx(16)
+        assert loop.time() == pytest.approx(18)
         assert not one.is_leader
 
     run_virtual(main())
@@ -258,20 +260,39 @@ def test_it_knows_who_holds_the_lease() -> None:
     run_virtual(main())
 
 
-def test_a_lease_that_another_one_took_ends_the_leadership_at_the_next_look() -> None:
+async def robbed(duration: int) -> tuple[LeaderElector, asyncio.Future[None]]:
+    """One who has led for five seconds, and whose lease has another's name in it now, for so long."""
+    api = FakeAPI()
+    one = elector(api, "a", Clock())
+    await one.acquire()
+    renewing = asyncio.ensure_future(one.renew())
+    await asyncio.sleep(5)
+    [lease] = api.items(LEASES)
+    stolen = {**lease["spec"], "holderIdentity": "b", "leaseDurationSeconds": duration}
+    await Client(api, "b").update(LEASES, {**lease, "spec": stolen})
+    return one, renewing
+
+
+def test_a_lease_that_another_one_took_ends_the_leadership_at_the_deadline() -> None:
     async def main() -> None:
-        api, clock, loop = FakeAPI(), Clock(), asyncio.get_running_loop()
-        one = elector(api, "a", clock)
-        await one.acquire()
-        renewing = asyncio.ensure_future(one.renew())
-        await asyncio.sleep(5)
-        [lease] = api.items(LEASES)
-        await Client(api, "b").update(LEASES, {**lease, "spec": {**lease["spec"], "holderIdentity": "b"}})
+        one, renewing = await robbed(duration=15)
+        await asyncio.sleep(2)  # it has looked at 6
+        assert (one.is_leader, one.holder, renewing.done()) == (False, "b", False)
         await renewing
-        assert loop.time() == pytest.approx(6)
-        assert not one.is_leader
-        [lease] = api.items(LEASES)
-        assert lease["spec"]["holderIdentity"] == "b"
+        assert asyncio.get_running_loop().time() == pytest.approx(16)
+        assert (one.is_leader, one.holder) == (False, "b")
+
+    run_virtual(main())
+
+
+def test_who_gets_its_lease_back_before_the_deadline_leads_on() -> None:
+    async def main() -> None:
+        one, renewing = await robbed(duration=7)
+        await asyncio.sleep(60)
+        assert not renewing.done()
+        assert (one.is_leader, one.holder) == (True, "a")
+        renewing.cancel()
+        await asyncio.gather(renewing, return_exceptions=True)
 
     run_virtual(main())
 
@@ -314,7 +335,7 @@ def test_other_times_and_another_namespace() -> None:
         await asyncio.sleep(6)
         api.mood = OSError("away")
         await renewing
-        assert loop.time() == pytest.approx(35)
+        assert loop.time() == pytest.approx(40)
         api.mood = None
         assert await one.try_acquire_or_renew()
         assert await one.release()

@@ -17,6 +17,7 @@ from lifecycle.cluster.linux.clean import clean, leftovers
 from lifecycle.cluster.linux.requirements import missing
 from lifecycle.cluster.linux.run_state import Run, runs
 from tests.conftest import find_kubectl, unavailable
+from tests.ends_with_us import ends_with_us
 
 PATIENCE = 120
 """Seconds after which something hangs. A machine with other work to do may be slow; nothing here is about how fast it is."""
@@ -69,7 +70,7 @@ def up(where: Path, *words: str) -> Iterator[Up]:
     began = time.monotonic()
     with (where / "stderr").open("w+") as errors:
         process = subprocess.Popen(
-            [sys.executable, "-m", "lifecycle", "up", "--kubeconfig", str(kubeconfig), *words],
+            ends_with_us([sys.executable, "-m", "lifecycle", "up", "--kubeconfig", kubeconfig, *words], "TERM"),
             stdout=subprocess.PIPE,
             stderr=errors,
             text=True,

@@ -149,7 +149,8 @@ def test_etcd_gone_and_back_under_a_cluster(tmp_path: Path) -> None:
             assert unhealthy.status == 500
             cached = await client.list(PODS, "default", resource_version="0")  # "whatever you have" is still answered
             assert len(cached["items"]) == 1
-            await asyncio.to_thread(etcd.start)
+            etcd.launch()
+            await asyncio.to_thread(etcd.wait)
             async with asyncio.timeout(20):
                 while True:  # whoever was refused tries again
                     try:

@@ -1,4 +1,4 @@
-"""Our hash of a pod template is Kubernetes' own, for every ReplicaSet in the recordings."""
+"""Our hash of a pod template is Kubernetes' own, for every ReplicaSet in the recordings, and after collisions."""
 
 from __future__ import annotations
 
@@ -11,6 +11,7 @@ import pytest
 
 from lifecycle.api.fnv import fnv32, fnv32a, fnv64
 from lifecycle.api.wire import Object
+from lifecycle.compare.program_answers import recorded_programs
 from lifecycle.controllers.go_dump import dump_for_hash
 from lifecycle.controllers.pod_template_hash import compute_hash
 
@@ -38,10 +39,12 @@ def test_every_recorded_replica_set_has_the_hash_we_compute() -> None:
     assert len(seen) >= 4  # and add-ons with probes, volumes, resources
 
 
-def test_a_collision_count_gives_another_hash() -> None:
-    _, template = next(recorded_replica_sets())
-    hashes = [compute_hash(template, count) for count in (None, 0, 1, 2)]
-    assert len(set(hashes)) == 4
+NAMES = recorded_programs(RECORDINGS)["v1.36"]["names/collisions"]
+
+
+@pytest.mark.parametrize(("count", "name"), NAMES["names"])
+def test_after_so_many_collisions_the_hash_is_the_real_controllers(count: int | None, name: str) -> None:
+    assert f"web-{compute_hash(NAMES['template'], count)}" == name
 
 
 @pytest.mark.parametrize(

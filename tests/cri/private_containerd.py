@@ -18,6 +18,7 @@ from lifecycle.cri.client import CriClient
 from lifecycle.cri.images.oci_image import layout
 from lifecycle.cri.images.small_images import find_busybox, pause_image
 from tests.cri.bridge import Bridge
+from tests.ends_with_us import ends_with_us
 
 PAUSE = "pause.test/pause:1"
 CNI_PLUGINS = Path("/usr/lib/cni")
@@ -55,7 +56,7 @@ async def private_containerd(where: Path, *, netns_below_state: bool = False) ->
     (where / "config.toml").write_text(config)
     log = (where / "containerd.log").open("wb")
     process = subprocess.Popen(  # noqa: ASYNC220 - a fork takes no time
-        ["containerd", "--config", str(where / "config.toml"), "--log-level", "warn"],
+        ends_with_us(["containerd", "--config", where / "config.toml", "--log-level", "warn"]),
         stdout=log,
         stderr=log,
         start_new_session=True,

@@ -20,6 +20,7 @@ import aiohttp
 import yaml
 import yarl
 
+from tests.ends_with_us import ends_with_us
 from tests.live.real_programs import RealControlPlane
 
 LOOPBACK = ("127.0.0.1", "localhost", "::1")
@@ -98,7 +99,7 @@ def check_available() -> None:
 def _running(command: list[str], log: Path, **environment: str) -> Iterator[subprocess.Popen[bytes]]:
     with log.open("wb") as output:
         process = subprocess.Popen(
-            command,
+            ends_with_us(command),
             stdin=subprocess.DEVNULL,
             stdout=output,
             stderr=subprocess.STDOUT,

@@ -13,6 +13,7 @@ from collections.abc import Iterator, Sequence
 from pathlib import Path
 
 from tests.conftest import unavailable
+from tests.ends_with_us import ends_with_us
 from tests.loopback import free_ports
 
 
@@ -48,9 +49,9 @@ class RealEtcd:
         self.wait()
 
     def launch(self) -> None:
-        """Start it, and do not wait: a member serves only beside others."""
+        """Start it, and do not wait: a member serves only beside others. It ends with the thread that calls this, at the latest."""
         with self._log.open("ab") as log:
-            self._process = subprocess.Popen(self._command, stdout=log, stderr=log)
+            self._process = subprocess.Popen(ends_with_us(self._command), stdout=log, stderr=log)
 
     def wait(self) -> None:
         """Until it serves."""

@@ -97,7 +97,8 @@ def test_etcd_gone_and_back(tmp_path: Path) -> None:
             with pytest.raises(UnavailableError, match="code = Unavailable"):
                 await attempt
         assert "Unavailable" in store.problem or "ended" in store.problem
-        await asyncio.to_thread(etcd.start)
+        etcd.launch()
+        await asyncio.to_thread(etcd.wait)
         other = await EtcdStore.open(etcd.url)
         for i in range(20):
             await other.put(PODS + "a", b"%d" % i)

@@ -23,6 +23,7 @@ from typing import Any
 import pytest
 
 from tests.conftest import unavailable
+from tests.ends_with_us import ends_with_us
 from tests.etcd.real_etcd import real_etcd
 
 TOKEN = "secret"
@@ -40,7 +41,7 @@ class Up:
                 limits.setrlimit(limits.RLIMIT_FSIZE, (file_size, file_size))
 
         self.process = subprocess.Popen(
-            [sys.executable, "-m", "lifecycle", "up", "--store", store, "--token", TOKEN, *options],
+            ends_with_us([sys.executable, "-m", "lifecycle", "up", "--store", store, "--token", TOKEN, *options]),
             cwd=folder, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, preexec_fn=limit,
         )  # fmt: skip
         assert self.process.stdout is not None

@@ -26,6 +26,7 @@ from lifecycle.kubelet.main_kubelet import Dependencies, new_main_kubelet
 from lifecycle.kubelet.stats.summary import Summary
 from lifecycle.scheduler import scheduler as scheduler_module
 from lifecycle.scheduler.scheduler import Scheduler
+from tests.asked_first import AskedFirst, First, lets_pass
 from tests.furnished import restored
 
 NODES = ("lifecycle-control-plane", "lifecycle-worker", "lifecycle-worker2")
@@ -38,13 +39,14 @@ class SmallCluster:
     clock: Clock
     names: NameSource
     admin: Client
+    first: First = lets_pass
     scheduler: Scheduler | None = None
     kubelets: dict[str, Kubelet] = field(default_factory=dict)
     runtimes: dict[str, HollowRuntime] = field(default_factory=dict)
     tasks: list[asyncio.Task[None]] = field(default_factory=list)
 
     def client(self, user_agent: str, name: str, groups: tuple[str, ...] = ("system:authenticated",)) -> Client:
-        return Client(self.server.in_process_transport(UserInfo(name, groups)), user_agent)
+        return Client(AskedFirst(self.server.in_process_transport(UserInfo(name, groups)), self.first), user_agent)
 
     def run(self, component: Any) -> None:
         self.tasks.append(asyncio.create_task(component.run()))
@@ -84,14 +86,16 @@ async def small_cluster(
     latency: Latency = 0.0,
     nodes: tuple[str, ...] = NODES,
     summary: Callable[[], Awaitable[Summary]] | None = None,
+    first: First = lets_pass,
 ) -> AsyncIterator[SmallCluster]:
+    """`first`: is asked about every request of a component."""
     clock, names = Clock(), NameSource(1)
     server = create_server_chain(MemoryStore(), clock=clock, names=names)
     await server.start(restored)
     admin = Client(
         server.in_process_transport(UserInfo("admin", ("system:masters", "system:authenticated"))), "tests/v1"
     )
-    cluster = SmallCluster(server, clock, names, admin)
+    cluster = SmallCluster(server, clock, names, admin, first)
     client = cluster.client(scheduler_module.USER_AGENT, scheduler_module.USER)
     cluster.scheduler = Scheduler.new(client, SharedInformerFactory(client), clock=clock, rng_seed=1)
     cluster.run(cluster.scheduler)

@@ -23,6 +23,7 @@ from lifecycle.apiserver.pki.certificates import CertificateAuthority
 from lifecycle.apiserver.server.authority import kept_authority
 from lifecycle.cluster.kubeconfig_file import kubeconfig, write_kubeconfig
 from tests.conftest import unavailable
+from tests.ends_with_us import ends_with_us
 from tests.etcd.real_etcd import RealEtcd
 from tests.loopback import free_port
 
@@ -51,7 +52,7 @@ class Program:
     def __enter__(self) -> Program:
         with self.log.open("wb") as log:
             self._process = subprocess.Popen(
-                self.command,
+                ends_with_us(self.command),
                 stdin=subprocess.DEVNULL,
                 stdout=log,
                 stderr=log,

@@ -8,13 +8,17 @@ import pytest
 from mutants.digests import _imported, digest
 
 FILES = {
-    "tests/test_table.py": "from pkg.asking.table import rows\nimport pkg.other\n",
+    "tests/test_table.py": "from pkg.asking.table import rows\nimport pkg.other\nfrom tests.shared import player\n",
     "tests/test_checks.py": "from pkg.asking import checks\n",
+    "tests/shared/player.py": "from tests.shared.board import Board\nfrom pkg.asking.setting import table\n",
+    "tests/shared/board.py": "from tests.shared import player\n",
+    "tests/shared/unused/__init__.py": "",
     "src/pkg/__init__.py": "",
     "src/pkg/other.py": "",
     "src/pkg/asking/__init__.py": "",
     "src/pkg/asking/table.py": "import pkg.asking.scene\n",
     "src/pkg/asking/scene.py": "from pkg.asking import table\n",
+    "src/pkg/asking/setting.py": "",
     "src/pkg/asking/alone.py": "",
     "src/pkg/asking/checks/__init__.py": "",
     "src/pkg/asking/checks/one.py": "from pkg.asking.alone import it\n",
@@ -48,6 +52,10 @@ def digests(checkout: Path, asking: str = "pkg.asking") -> tuple[str, str]:
         ("src/pkg/asking/checks/new.py", False, True),
         ("src/pkg/other.py", False, False),  # what is asked about, not with
         ("tests/conftest.py", True, True),
+        ("tests/shared/player.py", True, False),  # what tests share
+        ("tests/shared/board.py", True, False),  # through another
+        ("src/pkg/asking/setting.py", True, False),  # through what tests share
+        ("tests/shared/unused/__init__.py", False, False),
     ],
 )
 def test_a_changed_question_is_another_one(checkout: Path, changed: str, table: bool, checks: bool) -> None:

@@ -7,6 +7,7 @@ from pathlib import Path
 import pytest
 from click.testing import CliRunner
 from mutants.__main__ import main
+from mutants.all_values import of_all_values
 from mutants.candidates import Candidate, candidates
 from mutants.coverage_map import CoverageMap
 from mutants.nearest import Nearest
@@ -125,10 +126,11 @@ def test_who_looks_at_all_values_of_a_room_is_near_to_every_module_of_it(tmp_pat
         (tmp_path / name).write_text(text)
     readers = Readers(tmp_path / "src", tmp_path / "tests")
     near = Nearest(readers, tmp_path / "tests/room", tmp_path / "seconds.json")
-    assert readers.of_all_values(tmp_path / "tests") == [tmp_path / "tests/room/test_values.py"]
-    assert readers.of_all_values(tmp_path / "src") == []
+    assert of_all_values(readers, tmp_path / "src/lifecycle/room/one.py") == [tmp_path / "tests/room/test_values.py"]
+    assert of_all_values(readers, tmp_path / "src/lifecycle/other/two.py") == []
     assert [file.name for file in near.files(tmp_path / "src/lifecycle/room/one.py")] == ["test_values.py"]
     assert list(near.files(tmp_path / "src/lifecycle/other/two.py")) == []
     coverage = CoverageMap({}, {"tests/room/test_values.py::test_it": 1.0})
     module = tmp_path / "src/lifecycle/room/one.py"
     assert asked(module, "x = 1\n", 1, coverage, readers) == ["tests/room/test_values.py::test_it"]
+    assert asked(tmp_path / "src/lifecycle/other/two.py", "x = 1\n", 1, coverage, readers) == []

@@ -8,7 +8,10 @@ from typing import Any
 
 import pytest
 
-from lifecycle.scheduler.config import ExtenderConfig
+from lifecycle.api.clock import Clock
+from lifecycle.client.rest import Client
+from lifecycle.client.shared_informer import SharedInformerFactory
+from lifecycle.scheduler.config import ExtenderConfig, SchedulerConfiguration
 from lifecycle.scheduler.extender import HTTPExtender
 from lifecycle.scheduler.framework.cycle_state import CycleState
 from lifecycle.scheduler.framework.handle import Candidate, ExtenderError
@@ -17,6 +20,8 @@ from lifecycle.scheduler.framework.status import unresolvable, unschedulable
 from lifecycle.scheduler.framework.types import Diagnosis
 from lifecycle.scheduler.profile import default_framework
 from lifecycle.scheduler.schedule_pod import Algorithm
+from lifecycle.scheduler.scheduler import Scheduler
+from tests.fake_api import FakeAPI
 from tests.scheduler.cluster_model import make_node, make_pod, snapshot_of
 
 
@@ -216,3 +221,22 @@ def test_a_missing_opinion_is_no_reason_to_wait() -> None:
     assert result.suggested_host == "b"
     assert len(broken.asked) == len(likes_b.asked) == 1
     assert result.scores["http://x"] == {"a": 0, "b": 900}
+
+
+@pytest.mark.parametrize(
+    ("verbs", "extended"),
+    [
+        ({"filter_verb": "f"}, True),
+        ({"prioritize_verb": "p"}, True),
+        ({"bind_verb": "b"}, False),
+        ({"preempt_verb": "x"}, False),
+    ],
+)
+def test_who_filters_or_scores_makes_the_search_go_on_behind_the_first_node(
+    verbs: dict[str, str], extended: bool
+) -> None:
+    client = Client(FakeAPI(), "scheduler/1")
+    configuration = SchedulerConfiguration(extenders=(ExtenderConfig("http://x", **verbs),))  # type: ignore[arg-type]
+    scheduler = Scheduler.new(client, SharedInformerFactory(client), clock=Clock(), configuration=configuration)
+    [algorithm] = scheduler._schedule_one._algorithms.values()
+    assert algorithm._extended is extended

@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 
 from lifecycle.api.resources import resource
-from lifecycle.scheduler.config import ConfigurationError, merge_plugin_set, parse_configuration
+from lifecycle.scheduler.config import PER_POINT, ConfigurationError, merge_plugin_set, parse_configuration
 from lifecycle.scheduler.profile import new_framework
 
 API = {"apiVersion": "kubescheduler.config.k8s.io/v1", "kind": "KubeSchedulerConfiguration"}
@@ -107,3 +107,10 @@ def test_two_profiles_of_one_process_decide_differently() -> None:
     spread, packed = rehearse(scene, without=frozenset({"scheduler"}))
     assert len(set(spread)) == 2
     assert len(set(packed)) == 1
+
+
+def test_the_points_of_a_profile_are_upstreams() -> None:
+    assert PER_POINT == (
+        "preEnqueue", "queueSort", "preFilter", "filter", "postFilter", "preScore", "score", "reserve", "permit", "preBind", "bind",
+        "postBind",
+    )  # fmt: skip

@@ -52,6 +52,7 @@ from lifecycle.scheduler.framework.status import SKIP, Code, Status, unschedulab
 from lifecycle.scheduler.framework.types import ClusterEvent, QueuedPodInfo, QueueingHintFn
 from lifecycle.scheduler.profile import new_framework
 from lifecycle.scheduler.scheduler import Scheduler
+from tests.asked_first import First, lets_pass
 from tests.fake_api import FakeAPI
 from tests.kubelet.small_cluster import SmallCluster, small_cluster
 from tests.scheduler.cluster_model import make_pod
@@ -68,9 +69,11 @@ def with_plugins(*plugins: Plugin, without: Sequence[str] = ()) -> tuple[Profile
 
 
 @asynccontextmanager
-async def scheduling(*plugins: Plugin, **more: Any) -> AsyncIterator[tuple[SmallCluster, Scheduler]]:
+async def scheduling(
+    *plugins: Plugin, first: First = lets_pass, **more: Any
+) -> AsyncIterator[tuple[SmallCluster, Scheduler]]:
     """A cluster of two free nodes with one more scheduler, named `mine`."""
-    async with small_cluster(nodes=("lifecycle-worker", "lifecycle-worker2")) as cluster:
+    async with small_cluster(nodes=("lifecycle-worker", "lifecycle-worker2"), first=first) as cluster:
         profile, registry = with_plugins(*plugins, **more)
         client = cluster.client("kube-scheduler", "system:kube-scheduler")
         informers = SharedInformerFactory(client)

@@ -13,11 +13,11 @@ import pytest
 from lifecycle.api.clock import run_virtual
 from lifecycle.api.resources import resource
 from lifecycle.api.status import failure
-from lifecycle.api.wire import Object, Request, Response
+from lifecycle.api.wire import Object, Request
 from lifecycle.client.rest import STRATEGIC_MERGE_PATCH
 from lifecycle.scheduler.scheduler import PODS_BEFORE_YIELD, TURN, USER_AGENT, Scheduler
 from tests.conftest import RECORDINGS
-from tests.kubelet.small_cluster import SmallCluster, small_cluster
+from tests.kubelet.small_cluster import small_cluster
 
 
 def pod(name: str, cpu: str = "", **spec: Any) -> Object:
@@ -32,20 +32,28 @@ def pod(name: str, cpu: str = "", **spec: Any) -> Object:
     }
 
 
-def recording_requests(cluster: SmallCluster) -> list[tuple[str, str, Any]]:
-    """What the scheduler sends from now on."""
-    assert cluster.scheduler is not None
-    transport = cluster.scheduler._client.transport
-    inner = transport.round_trip
-    sent: list[tuple[str, str, Any]] = []
+class Sent:
+    """What the scheduler wants changed, in `requests`: method, path and object of each."""
 
-    async def round_trip(request: Request) -> Response:
-        if request.method != "GET":
-            sent.append((request.method, request.path, request.obj))
-        return await inner(request)
+    def __init__(self) -> None:
+        self.requests: list[tuple[str, str, Any]] = []
 
-    transport.round_trip = round_trip  # type: ignore[method-assign]
-    return sent
+    async def note(self, request: Request) -> None:
+        if request.method != "GET" and request.headers["user-agent"] == USER_AGENT:
+            self.requests.append((request.method, request.path, request.obj))
+
+
+class Refusals:
+    """Requests whose path ends so are refused, `count` times, `after` so many seconds."""
+
+    def __init__(self, path: str, count: int, after: float = 0.0) -> None:
+        self.path, self.left, self.after = path, count, after
+
+    async def refuse(self, request: Request) -> None:
+        if request.path.endswith(self.path) and self.left:
+            self.left -= 1
+            await asyncio.sleep(self.after)
+            raise failure(500, "InternalError", "not today")
 
 
 def recorded_requests() -> dict[str, Object]:
@@ -67,13 +75,14 @@ def shape(value: Any) -> Any:
 
 def test_a_pod_is_bound_and_reported_with_the_recorded_requests() -> None:
     async def main() -> list[tuple[str, str, Any]]:
-        async with small_cluster() as cluster:
-            sent = recording_requests(cluster)
+        sent = Sent()
+        async with small_cluster(first=sent.note) as cluster:
+            sent.requests.clear()
             await cluster.create_pod(pod("p"))
             await asyncio.sleep(1)
             bound = await cluster.pod("p")
             assert bound["spec"]["nodeName"] in ("lifecycle-worker", "lifecycle-worker2")
-            return sent
+            return sent.requests
 
     binding, event = run_virtual(main())
     recorded = recorded_requests()
@@ -86,15 +95,16 @@ def test_a_pod_is_bound_and_reported_with_the_recorded_requests() -> None:
 
 def test_a_pod_that_fits_nowhere_says_why_and_is_tried_again_when_that_changes() -> None:
     async def main() -> None:
-        async with small_cluster() as cluster:
-            sent = recording_requests(cluster)
+        sent = Sent()
+        async with small_cluster(first=sent.note) as cluster:
+            sent.requests.clear()
             await cluster.create_pod(pod("p", nodeSelector={"disk": "tape"}))
             await asyncio.sleep(1)
             message = (
                 "0/3 nodes are available: 1 node(s) had untolerated taint(s), 2 node(s) didn't match Pod's node affinity/selector. "
                 "no new claims to deallocate, preemption: 0/3 nodes are available: 3 Preemption is not helpful for scheduling."
             )
-            patch = next(obj for method, _, obj in sent if method == "PATCH")
+            patch = next(obj for method, _, obj in sent.requests if method == "PATCH")
             condition = patch["status"]["conditions"][0]
             assert patch == {"status": {"conditions": [condition]}}
             assert condition.pop("lastTransitionTime")
@@ -120,7 +130,8 @@ def test_a_pod_that_fits_nowhere_says_why_and_is_tried_again_when_that_changes()
 
 def test_a_more_important_pod_pushes_a_less_important_one_out() -> None:
     async def main() -> None:
-        async with small_cluster(nodes=("lifecycle-worker",)) as cluster:
+        sent = Sent()
+        async with small_cluster(nodes=("lifecycle-worker",), first=sent.note) as cluster:
             await cluster.create_pod(pod("small", "200m"))
             await cluster.create_pod(pod("big", "900m"))
             await asyncio.sleep(1)
@@ -131,13 +142,15 @@ def test_a_more_important_pod_pushes_a_less_important_one_out() -> None:
                 "value": 1000,
             }
             await cluster.admin.create(resource("priorityclasses.scheduling.k8s.io"), important)
-            sent = recording_requests(cluster)
+            sent.requests.clear()
             preemptor = await cluster.create_pod(pod("preemptor", "1500m", priorityClassName="high"))
             await asyncio.sleep(5)
             pods = await cluster.pods("default")
             assert set(pods) == {"small", "preemptor"}
             assert pods["preemptor"]["status"]["phase"] == "Running"
-            patches = {path: obj for method, path, obj in sent if method == "PATCH" and path.endswith("/status")}
+            patches = {
+                path: obj for method, path, obj in sent.requests if method == "PATCH" and path.endswith("/status")
+            }
             told = patches["/api/v1/namespaces/default/pods/big/status"]["status"]["conditions"][0]
             assert (told["type"], told["reason"]) == ("DisruptionTarget", "PreemptionByScheduler")
             nominated = patches["/api/v1/namespaces/default/pods/preemptor/status"]["status"]["nominatedNodeName"]
@@ -168,20 +181,8 @@ def test_gates_and_other_schedulers_pods_are_left_alone() -> None:
 
 def test_a_binding_that_fails_is_forgotten_and_tried_again() -> None:
     async def main() -> None:
-        async with small_cluster() as cluster:
+        async with small_cluster(first=Refusals("/binding", 2).refuse) as cluster:
             assert cluster.scheduler is not None
-            transport = cluster.scheduler._client.transport
-            inner = transport.round_trip
-            refusals = 2
-
-            async def round_trip(request: Request) -> Response:
-                nonlocal refusals
-                if request.path.endswith("/binding") and refusals:
-                    refusals -= 1
-                    raise failure(500, "InternalError", "not today")
-                return await inner(request)
-
-            transport.round_trip = round_trip  # type: ignore[method-assign]
             await cluster.create_pod(pod("p"))
             await asyncio.sleep(10)
             assert (await cluster.pod("p"))["status"]["phase"] == "Running"
@@ -226,18 +227,8 @@ def test_without_any_node_a_pod_is_tried_again_and_again_ever_less_often() -> No
 
 def test_a_binding_that_fails_gives_its_room_to_who_waits_for_it() -> None:
     async def main() -> None:
-        async with small_cluster(nodes=("lifecycle-worker",)) as cluster:
-            assert cluster.scheduler is not None
-            transport = cluster.scheduler._client.transport
-            inner = transport.round_trip
-
-            async def round_trip(request: Request) -> Response:
-                if request.path.endswith("/pods/first/binding"):
-                    await asyncio.sleep(5)
-                    raise failure(500, "InternalError", "not today")
-                return await inner(request)
-
-            transport.round_trip = round_trip  # type: ignore[method-assign]
+        refusals = Refusals("/pods/first/binding", 1, after=5)
+        async with small_cluster(nodes=("lifecycle-worker",), first=refusals.refuse) as cluster:
             await cluster.create_pod(pod("first", "1500m"))
             await asyncio.sleep(1)
             await cluster.create_pod(pod("second", "1500m"))
@@ -352,12 +343,13 @@ def test_decisions_that_take_long_let_others_go_on(takes: float, most: int) -> N
 
 def test_the_last_events_are_not_written_by_a_scheduler_that_has_stopped() -> None:
     async def main() -> None:
-        async with small_cluster(nodes=()) as cluster:
+        sent = Sent()
+        async with small_cluster(nodes=(), first=sent.note) as cluster:
             assert cluster.scheduler is not None
             await asyncio.sleep(1)
             await cluster.create_pod(pod("p"))
             await asyncio.sleep(1)
-            sent = recording_requests(cluster)
+            sent.requests.clear()
             for framework in cluster.scheduler.profiles.values():
                 assert framework.event_recorder is not None
                 framework.event_recorder.event(await cluster.pod("p"), "Normal", "Late", "too late")
@@ -365,7 +357,7 @@ def test_the_last_events_are_not_written_by_a_scheduler_that_has_stopped() -> No
             running.cancel()
             await asyncio.gather(running, return_exceptions=True)
             await asyncio.sleep(60)
-            assert sent == []
+            assert sent.requests == []
             assert "Late" not in [event["reason"] for event in await cluster.events("default")]
 
     run_virtual(main())

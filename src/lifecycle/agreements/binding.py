@@ -11,18 +11,15 @@ from __future__ import annotations
 
 from typing import Any
 
+from lifecycle.agreements.own_server import own_server
 from lifecycle.agreements.replica_sets import RecordedJourney
 from lifecycle.agreements.scheduling import noted, pods_of
-from lifecycle.api.clock import Clock
-from lifecycle.api.names import NameSource
 from lifecycle.api.resources import resource
-from lifecycle.api.wire import Object, Request, Response, UserInfo
-from lifecycle.apiserver.server.create_server_chain import create_server_chain
+from lifecycle.api.wire import Object, Request, Response
 from lifecycle.client.rest import Client
 from lifecycle.cluster.rehearsal import on_virtual_time
 from lifecycle.compare import AgreementTable
 from lifecycle.compare.compare import compare
-from lifecycle.etcd.memory import MemoryStore
 from lifecycle.inspector import Recording
 from lifecycle.scheduler.framework.cycle_state import CycleState
 from lifecycle.scheduler.framework.plugins.default_binder import DefaultBinder
@@ -106,15 +103,8 @@ async def bound_again(
     nodes: list[Object], pods: list[tuple[Object, Object]]
 ) -> list[Object]:
     """What a binding changes, for each pod, on a server of ours with these nodes."""
-    server = create_server_chain(MemoryStore(), clock=Clock(), names=NameSource(1))
-    await server.start()
-    try:
-        client = Client(
-            server.in_process_transport(
-                UserInfo("admin", ("system:masters", "system:authenticated"))
-            ),
-            "t",
-        )
+    async with own_server() as server:
+        client = Client(server, "t")
         for node in nodes:
             meta = {
                 "name": node["metadata"]["name"],
@@ -154,8 +144,6 @@ async def bound_again(
                 )
             )
         return done
-    finally:
-        await server.stop()
 
 
 def _difference(before: Object, after: Object) -> Object:

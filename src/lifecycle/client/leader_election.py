@@ -2,11 +2,12 @@
 
 The leader renews the lease every two seconds; the others look at it as often and take
 it over when they have not seen it change for fifteen seconds *by their own clock* – no
-two clocks are ever compared. A leader that cannot renew for ten seconds steps down
-before anybody could take over. While all is well a renewal is one write: the leader
-knows the lease as it left it. Only if that write fails does it read the lease first.
+two clocks are ever compared. A leader tries to renew for ten seconds, whatever stands
+in the lease meanwhile; then it steps down, before anybody could take over. While all is
+well a renewal is one write: the leader knows the lease as it left it. Only if that
+write fails does it read the lease first.
 
-Upstream: `client-go/tools/leaderelection/leaderelection.go` (`LeaderElector`,
+Upstream: `client-go/tools/leaderelection/leaderelection.go` (`LeaderElector`, `renew`,
 `tryAcquireOrRenew`, `isLeaseValid`, `release`), `resourcelock/leaselock.go`, v1.36.
 Left out: coordinated election, events.
 """
@@ -14,7 +15,6 @@ Left out: coordinated election, events.
 from __future__ import annotations
 
 import asyncio
-import contextlib
 import random
 from typing import Any
 
@@ -81,23 +81,22 @@ class LeaderElector:
             )
 
     async def renew(self) -> None:
-        """Keep renewing; returns when leadership is lost. A server that says nothing at
-        all is waited for until then, and no longer.
-        """
-        loop = asyncio.get_running_loop()
-        last = loop.time()
-        while True:
+        """Keep renewing; returns when leadership is lost."""
+        while await self._renewed_in_time():  # noqa: ASYNC110 - time is what it is about
             await asyncio.sleep(self._retry_period)
-            renewed, now = False, loop.time()
-            until = max(last + self._renew_deadline, now + self._retry_period)
-            with contextlib.suppress(TimeoutError):
-                async with asyncio.timeout_at(until):
-                    renewed = await self.try_acquire_or_renew()
-            if renewed:
-                last = loop.time()
-            elif loop.time() - last >= self._renew_deadline or self._held_by_other():
-                self.is_leader = False
-                return
+        self.is_leader = False
+
+    async def _renewed_in_time(self) -> bool:
+        """Try until it succeeds: for so long as the deadline says, and no longer, also
+        in the middle of a request that nobody answers.
+        """
+        try:
+            async with asyncio.timeout(self._renew_deadline):
+                while not await self.try_acquire_or_renew():  # noqa: ASYNC110 - as above
+                    await asyncio.sleep(self._retry_period)
+        except TimeoutError:
+            return False
+        return True
 
     async def try_acquire_or_renew(self) -> bool:
         """One attempt; whether this one leads now."""
@@ -169,9 +168,6 @@ class LeaderElector:
         self._observe(lease)
         self._observed_at = asyncio.get_running_loop().time()
         return self.is_leader
-
-    def _held_by_other(self) -> bool:
-        return bool(self.holder) and self.holder != self.identity
 
     def _observe(self, lease: Object) -> None:
         if self._observed is None or self._observed["spec"] != lease["spec"]:

@@ -47,6 +47,10 @@ class ClusterConfig:
     folder, or `kind` for the one that travels with the package. `kube_version`: the
     Kubernetes that clients are told they talk to, and whose API they find
     (`apiserver/emulation`); empty: the one that this is.
+
+    What is not here: a subnet of the Services (kubeadm's `networking.serviceSubnet`).
+    It is kind's, always (`registry/core/service/addresses.py` says why); more ranges
+    are objects of the API.
     """
 
     nodes: int = 3

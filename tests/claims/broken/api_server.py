@@ -107,7 +107,7 @@ BREAKAGES = (
     # -- the handler chain ------------------------------------------------------------------------------------------
     Breakage(
         "nobody is turned away",
-        f"{CHECKS}.authn.with_authentication",
+        f"{CHECKS}.authenticating.with_authentication",
         Wrapped(lambda original: lambda handler, *_: handler),
         (
             "authn-failure-stops-the-request",
@@ -117,7 +117,7 @@ BREAKAGES = (
     ),
     Breakage(
         "whoever was recognised is turned away",
-        f"{CHECKS}.authn.with_authentication",
+        f"{CHECKS}.authenticating.with_authentication",
         Wrapped(lambda original: lambda handler, *_: answer_unauthorized),
         ("authn-approval-yields-unauthorized",),
     ),
@@ -141,7 +141,7 @@ BREAKAGES = (
     ),
     Breakage(
         "no plugin is the server's own",
-        f"{CHECKS}.authn.default_plugins",
+        f"{CHECKS}.authn_authenticators.default_plugins",
         constant([]),
         ("authn-admission-loaded-by-controller-manager",),
     ),
@@ -211,7 +211,7 @@ BREAKAGES = (
     ),
     Breakage(
         "a firm no is taken for no opinion",
-        f"{CHECKS}.authz.AlwaysAllow.authorize",
+        f"{CHECKS}.authz_modes.AlwaysAllow.authorize",
         constant(NO_OPINION),
         ("authz-allow-all-and-deny-all-modes",),
     ),
@@ -241,7 +241,7 @@ BREAKAGES = (
     ),
     Breakage(
         "a seventh mode",
-        f"{CHECKS}.authz.AUTHORIZATION_MODES",
+        f"{CHECKS}.authz_modes.AUTHORIZATION_MODES",
         ("AlwaysAllow", "AlwaysDeny", "Webhook", "ABAC", "RBAC", "Node", "Guess"),
         ("authz-list-of-supported-modes",),
     ),

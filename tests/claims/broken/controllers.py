@@ -135,7 +135,7 @@ BREAKAGES = (
     ),
     Breakage(
         "complete is what is available",
-        f"{CHECKS}.deployment_controller.deployment_complete",
+        f"{CHECKS}.deployment_status.deployment_complete",
         lambda d, status: status["availableReplicas"] >= d["spec"]["replicas"],
         ("deployment-controller-definition-of-complete",),
     ),

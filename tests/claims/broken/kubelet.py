@@ -54,7 +54,7 @@ BREAKAGES = (
     ),
     Breakage(
         "a file is looked at once a minute",
-        f"{CHECKS}.kubelet_sync.FILE_CHECK_FREQUENCY",
+        f"{CHECKS}.pod_sources.FILE_CHECK_FREQUENCY",
         60,
         ("kubelet-sync-poll-interval-configurable",),
     ),

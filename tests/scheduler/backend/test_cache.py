@@ -16,6 +16,7 @@ from lifecycle.scheduler.backend.cache.snapshot import Snapshot
 from lifecycle.scheduler.backend.heap import Heap
 from lifecycle.scheduler.backend.queue.nominator import Nominator
 from lifecycle.scheduler.framework.node_info import NodeInfo, PodInfo
+from lifecycle.scheduler.framework.runtime.options import Options
 from lifecycle.scheduler.framework.types import QueuedPodInfo
 from tests.scheduler.cluster_model import make_node, make_pod
 
@@ -259,6 +260,20 @@ def test_only_what_changed_is_copied_and_the_log_says_where() -> None:
     assert [info.name for info in snapshot.node_info_list] == ["z", "y"]
 
 
+def test_a_node_that_stays_in_its_zone_stays_in_its_place() -> None:
+    cache, snapshot = Cache(), Snapshot()
+    zoned = make_node("n", labels={"topology.kubernetes.io/zone": "a", "topology.kubernetes.io/region": "r"})
+    cache.add_node(zoned)
+    cache.update_snapshot(snapshot)
+    before = snapshot.layout
+    cache.add_node({**zoned, "spec": {"taints": []}})
+    cache.update_snapshot(snapshot)
+    assert snapshot.layout == before
+    cache.add_node(make_node("n", labels={"topology.kubernetes.io/zone": "b"}))
+    cache.update_snapshot(snapshot)
+    assert snapshot.layout == before + 1
+
+
 def test_a_pod_may_be_seen_before_its_node_and_stay_after_it() -> None:
     cache, snapshot = Cache(), Snapshot()
     cache.add_pod(made("a", "late"))
@@ -307,3 +322,11 @@ def test_terms_are_read_again_only_if_they_have_changed(affinity: Object) -> Non
         assert getattr(same, f"{kind}_terms") is getattr(before, f"{kind}_terms")
     assert (len(changed.preferred_affinity_terms), len(changed.required_anti_affinity_terms)) == (1, 1)
     assert same.has_affinity == (affinity != {})
+
+
+def test_where_there_is_no_cluster_no_node_is_kept_for_anybody() -> None:
+    nominator = Options().nominator
+    assert nominator.nominated_node_of("default/p") == ""
+    assert nominator.nominated_pods_for_node("n") == []
+    assert list(nominator.nodes) == []
+    assert not nominator

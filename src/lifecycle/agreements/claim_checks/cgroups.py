@@ -12,13 +12,6 @@ from lifecycle.api.wire import Object
 from lifecycle.compare.claims import Partly, check, rebuilt
 from lifecycle.inspector import Recording
 from lifecycle.kubelet.cm.cgroup_manager import CgroupError, CgroupManager
-from lifecycle.kubelet.cm.cgroup_names import (
-    DRIVERS,
-    cgroup_path,
-    is_pod_cgroup,
-    parse_systemd,
-    pod_cgroup_name,
-)
 from lifecycle.kubelet.cm.pod_container_manager import PodContainerManager
 
 LIMITED: Object = {
@@ -164,20 +157,8 @@ def serve_qos(recording: Recording) -> bool | None:
 
 @rebuilt("cgroups-serve-qos-handling")
 def ours_serve_qos() -> bool:
-    """The same of ours; and as systemd calls them, with the way back."""
+    """The same of ours."""
     groups = written([pod("g", LIMITED), pod("b", ASKING), pod("e")])
-    name = pod_cgroup_name(("kubelet",), pod("b-1", ASKING))
-    slices = cgroup_path(name, "systemd")
-    assert slices.split("/") == [
-        "",
-        "kubelet.slice",
-        "kubelet-kubepods.slice",
-        "kubelet-kubepods-burstable.slice",
-        "kubelet-kubepods-burstable-podb_1.slice",
-    ]
-    assert cgroup_path(name, "cgroupfs") == "/kubelet/kubepods/burstable/podb-1"
-    assert [cgroup_path((), driver) for driver in DRIVERS] == ["/", "/"]
-    assert is_pod_cgroup(("kubelet",), parse_systemd(slices)) == "b-1"
     return {
         "kubepods/podg",
         "kubepods/burstable/podb",

@@ -10,7 +10,7 @@ import sys
 import time
 from typing import Any, cast
 
-from lifecycle.agreements.claim_checks.authn import exchange_at, words
+from lifecycle.agreements.claim_checks.authenticating import exchange_at, words
 from lifecycle.agreements.claim_checks.on_a_loop import on_a_loop
 from lifecycle.api.clock import Clock
 from lifecycle.api.wire import Request, Response

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from lifecycle.agreements.claim_checks.scheduler import hand_over, node, pod
-from lifecycle.agreements.claim_checks.waiting_pods import PLACES, places
 from lifecycle.agreements.scheduling import NOBODYS
 from lifecycle.compare.claims import check, rebuilt
 from lifecycle.historical.scheduler.policy import GenericScheduler, parse_policy
@@ -55,9 +54,8 @@ def left_alone(recording: Recording) -> bool:
 @rebuilt("scheduler-scheduler-name-hands-over")
 def left_alone_here() -> bool:
     """The default scheduler leaves it; the one it asks for takes it, and leaves the
-    other. Whom nobody takes just now waits for what could help, and not for ever.
+    other.
     """
-    assert places() == PLACES
     seen = hand_over()
     ours = seen["before"]["ours"], seen["after"]["ours"]
     return (

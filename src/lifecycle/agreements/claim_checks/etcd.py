@@ -5,8 +5,6 @@ afterwards.
 from __future__ import annotations
 
 import asyncio
-from functools import partial
-from ipaddress import IPv4Network
 from typing import Any
 
 from lifecycle.agreements.etcd import objects_from_api, recorded_keys, recorded_values
@@ -14,18 +12,14 @@ from lifecycle.agreements.resource_handling import on_a_server
 from lifecycle.api.resources import resource
 from lifecycle.api.status import StatusError
 from lifecycle.api.wire import Object
-from lifecycle.apiserver.registry.core.service.store import range_offset
 from lifecycle.apiserver.registry.scope import RequestScope
 from lifecycle.apiserver.server.generic_api_server import GenericAPIServer
 from lifecycle.client.rest import Client
-from lifecycle.cluster.rehearsal import on_virtual_time
 from lifecycle.compare.claims import Partly, check, rebuilt
 from lifecycle.etcd.codec import PROTOBUF, decode_value, encode_value
 from lifecycle.etcd.keys import registry_key
-from lifecycle.etcd.lease_manager import LeaseManager
 from lifecycle.etcd.memory import MemoryStore
 from lifecycle.etcd.prefixed import PrefixedStore
-from lifecycle.etcd.store import RequestTooLargeError
 from lifecycle.inspector import Recording
 
 MAPS = resource("configmaps")
@@ -83,9 +77,7 @@ def recorded_persisted(recording: Recording) -> bool | None:
 
 @rebuilt("etcd-object-is-persisted")
 def persisted() -> bool:
-    """Under the key, through the store's protocol; and what is to be gone after a while
-    is written with a lease that it shares with others.
-    """
+    """Under the key, through the store's protocol."""
 
     async def scene(server: GenericAPIServer, client: Client) -> bool:
         created = await client.create(MAPS, config_map(), "default")
@@ -94,30 +86,7 @@ def persisted() -> bool:
             kept is not None and decode_value(kept.value, kept.mod_revision) == created
         )
 
-    return on_a_server(scene) and on_virtual_time(_leases()) == [1, 1, 1, 2, 3, 4]
-
-
-async def _leases() -> list[int]:
-    """The leases, numbered as they are granted, of events that live for an hour: four
-    within a minute, where no more than three may share one; one two minutes later; and
-    one that is to live for longer.
-    """
-    granted: list[int] = []
-
-    class Lessor(MemoryStore):
-        async def grant(self, ttl: int) -> int:
-            """See `Store`."""
-            granted.append(await super().grant(ttl))
-            return granted[-1]
-
-    hour, manager, given = 3600, LeaseManager(Lessor(), max_attached=3), []
-    for pause, ttl in (
-        *[(0, hour), (20, hour), (20, hour), (0, hour)],
-        *[(120, hour), (0, 2 * hour)],
-    ):
-        await asyncio.sleep(pause)
-        given.append(await manager.get_lease(ttl))
-    return [granted.index(lease) + 1 for lease in given]
+    return on_a_server(scene)
 
 
 def _layout(keys: list[str]) -> Partly:
@@ -192,11 +161,7 @@ async def _created(client: Client, obj: Object) -> str:
 
 @rebuilt("etcd-create-errors-are-checked")
 def create_error() -> bool:
-    """A lost race is told, or with a generated name tried again. What is too large is
-    tried again without the notes on who set which field; a change that names the
-    version it is of is a conflict if that is not there any more, and one that names
-    none is made anew.
-    """
+    """A lost race is told, or with a generated name tried again."""
 
     async def scene(server: GenericAPIServer, client: Client) -> bool:
         await client.create(MAPS, config_map("taken-1"), "default")
@@ -208,67 +173,7 @@ def create_error() -> bool:
             await _created(client, config_map("", generateName="taken-")),
         ) == ("AlreadyExists", "taken-2")
 
-    raced = _Raced()
-    return (
-        on_a_server(scene)
-        and on_a_server(_too_large, _Narrow())
-        and on_a_server(partial(_somebody_quicker, raced), raced)
-    )
-
-
-class _Narrow(MemoryStore):
-    """Takes so many bytes of a value and no more."""
-
-    async def put(
-        self, key: str, value: bytes, *, expected: int | None = None, lease: int = 0
-    ) -> int | None:
-        """See `Store`."""
-        if "/configmaps/" in key and len(value) > 400:
-            raise RequestTooLargeError()
-        return await super().put(key, value, expected=expected, lease=lease)
-
-
-async def _too_large(server: GenericAPIServer, client: Client) -> bool:
-    """Values that fit in, that fit in without the notes, and that do not fit in."""
-    kept = []
-    for size in (10, 150, 500):
-        body = {**config_map(f"m{size}"), "data": {"v": "x" * size}}
-        if await _created(client, body) == f"m{size}":
-            made = await client.get(MAPS, f"m{size}", "default")
-            kept.append((size, "managedFields" in made["metadata"]))
-    return kept == [(10, True), (150, False)]
-
-
-class _Raced(MemoryStore):
-    """Somebody else is quicker whenever one change is to be written: so many times."""
-
-    races = 0
-
-    async def put(
-        self, key: str, value: bytes, *, expected: int | None = None, lease: int = 0
-    ) -> int | None:
-        """See `Store`."""
-        if self.races and key.endswith("/raced"):
-            self.races -= 1
-            await super().put(key, value, lease=lease)
-        return await super().put(key, value, expected=expected, lease=lease)
-
-
-async def _somebody_quicker(
-    store: _Raced, server: GenericAPIServer, client: Client
-) -> bool:
-    made = await client.create(MAPS, config_map("raced"), "default")
-    anyhow = {**made, "metadata": {**made["metadata"]}}
-    del anyhow["metadata"]["resourceVersion"]
-    said = []
-    for change in (made, anyhow):
-        store.races = 1
-        try:
-            await client.update(MAPS, {**change, "data": {"by": "me"}})
-            said.append("written")
-        except StatusError as error:
-            said.append(error.reason)
-    return said == ["Conflict", "written"]
+    return on_a_server(scene)
 
 
 @rebuilt("etcd-get-after-create")
@@ -310,14 +215,8 @@ def recorded_hooks(recording: Recording) -> bool:
 @rebuilt("etcd-post-create-hooks-and-decorator")
 def hooks() -> bool:
     """Ours are called in this order, the decorator on what is shown and not on what is
-    stored. (A Service's hook takes an address from the upper part of its network, as
-    long as there is one: the lower is for those who wish for one.)
+    stored.
     """
-    kept_free = {
-        length: range_offset(IPv4Network((0, length)))
-        for length in (28, 27, 24, 20, 16)
-    }
-    assert kept_free == {28: 0, 27: 16, 24: 16, 20: 256, 16: 256}
     called: list[str] = []
 
     async def scene(server: GenericAPIServer, client: Client) -> bool:

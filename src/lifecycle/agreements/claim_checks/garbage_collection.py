@@ -8,7 +8,7 @@ import asyncio
 from functools import cache
 from typing import Any
 
-from lifecycle.agreements.claim_checks.new_replica_sets import a_deployment
+from lifecycle.agreements.claim_checks.played_deployments import a_deployment
 from lifecycle.api.resources import resource
 from lifecycle.api.status import StatusError
 from lifecycle.api.wire import Object

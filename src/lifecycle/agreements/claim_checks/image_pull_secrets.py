@@ -10,9 +10,6 @@ import json
 from lifecycle.api.wire import Object
 from lifecycle.cluster.one_node import OneNode, on_one_node
 from lifecycle.compare.claims import rebuilt
-from lifecycle.cri.apis.image import AuthConfig
-from lifecycle.kubelet.images.credentials import TrackedAuth
-from lifecycle.kubelet.images.image_pull_manager import PullRecords
 
 IMAGE, PASSWORD = "registry.example/team/app:1", "hunter2"
 
@@ -93,21 +90,7 @@ def injected() -> bool:
 
 @rebuilt("image-pull-secrets-used-for-private-pull")
 def used() -> bool:
-    """With the secret it runs; without, and with a wrong one, the registry says no. Who
-    comes later is asked for it as well, if nobody was let in without; and under another
-    name the same image is another matter.
-    """
-    records, ref = PullRecords(), "sha256:1"
-    mine = TrackedAuth(AuthConfig("me", PASSWORD), ("default", "right", "u"))
-    before = [records.must_attempt_image_pull("app", ref, [mine])]
-    records.record_pull_intent("app")
-    before.append(records.must_attempt_image_pull("app", ref, [mine]))
-    records.record_image_pulled("app", ref, mine)
-    asked = [
-        records.must_attempt_image_pull(name, ref, shown)
-        for name, shown in (("app", [mine]), ("app", []), ("copy", [mine]))
-    ]
-    assert (before, asked) == ([False, True], [False, True, True])
+    """With the secret it runs; without, and with a wrong one, the registry says no."""
 
     async def scene(node: OneNode) -> bool:
         await _private(node)

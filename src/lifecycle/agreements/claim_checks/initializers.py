@@ -7,9 +7,7 @@ from __future__ import annotations
 import asyncio
 from collections.abc import Awaitable, Callable, Mapping
 
-from lifecycle.agreements.claim_checks.admission import pod
-from lifecycle.agreements.claim_checks.converted_objects import are_converted
-from lifecycle.agreements.claim_checks.pruned_objects import is_left
+from lifecycle.agreements.claim_checks.admitting import pod
 from lifecycle.agreements.initializers import (
     CONFIGURATIONS,
     Stage,
@@ -376,11 +374,8 @@ def recorded_enabled(recording: Recording) -> bool | None:
 @rebuilt("initializers-now-done-by-custom-resources")
 def custom_resources() -> bool:
     """A definition called Initializer would have to change a pod that is created after
-    it. What it does change is objects of its own kind: they lose what it does not know,
-    and a webhook may make others of them.
+    it.
     """
-    assert is_left()
-    assert are_converted()
 
     async def scene(stage: Stage) -> bool:
         names = {

@@ -12,7 +12,6 @@ from lifecycle.historical.kubelet.soft_admission import (
     no_new_privs_handler,
 )
 from lifecycle.kubelet.lifecycle.admit_handlers import (
-    SysctlAllowlist,
     default_handlers,
 )
 from lifecycle.kubelet.lifecycle.interfaces import PodAdmitAttributes, can_admit_pod
@@ -55,34 +54,9 @@ def handlers_check_pod() -> Partly:
     elsewhere = attributes(nodeSelector={"disk": "ssd"})
     return Partly(
         (reason(sysctl), reason(profile), reason(attributes()))
-        == ("SysctlForbidden", "AppArmor", "")
-        and _sysctls() == SYSCTLS,
+        == ("SysctlForbidden", "AppArmor", ""),
         (reason(greedy), reason(elsewhere)) == ("OutOfcpu", "NodeAffinity"),
     )
-
-
-SYSCTLS = {
-    "net.core.somaxconn": "",
-    "net/core/somaxconn": "",
-    "kernel.shm_rmid_forced": "",
-    "kernel.msgmax": '"kernel.msgmax" not allowlisted',
-    "host network": '"net.core.somaxconn" not allowed with host Net enabled',
-    "host IPC": '"kernel.shm_rmid_forced" not allowed with host IPC enabled',
-}
-
-
-def _sysctls() -> dict[str, str]:
-    """What a node says to settings on which `net.*` is allowed beside the safe ones:
-    not to a pod that has not got its own.
-    """
-    allowed = SysctlAllowlist(("net.*",))
-    net, ipc, *_ = "net.core.somaxconn", "kernel.shm_rmid_forced"
-    own = {name: allowed.validate_sysctl(name, False, False) for name in SYSCTLS}
-    return {
-        **own,
-        "host network": allowed.validate_sysctl(net, True, False),
-        "host IPC": allowed.validate_sysctl(ipc, False, True),
-    }
 
 
 @rebuilt("kubelet-admit-apparmor-handler")

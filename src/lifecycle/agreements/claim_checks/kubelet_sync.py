@@ -6,54 +6,19 @@ from __future__ import annotations
 
 import asyncio
 from itertools import pairwise
-from pathlib import Path
 
-from lifecycle.agreements.claim_checks import held_up_pods
-from lifecycle.agreements.claim_checks.blindness import sees_what_happens
-from lifecycle.agreements.claim_checks.dead_containers import (
-    as_many_are_kept,
-    dies_in,
-    periods,
-)
-from lifecycle.agreements.claim_checks.pictures import a_picture_and_no_more
+from lifecycle.agreements.claim_checks.recorded_kubelets import with_kubelets
 from lifecycle.agreements.played_nodes import settled, system_objects
 from lifecycle.agreements.pod_sync import inspected
-from lifecycle.api.clock import Clock, parse_time
 from lifecycle.api.resources import resource
-from lifecycle.api.wire import Object
 from lifecycle.cluster.one_node import OneNode, on_one_node
 from lifecycle.compare.claims import Partly, check, rebuilt
 from lifecycle.inspector import Recording
-from lifecycle.kubelet.config.config import PodConfig
-from lifecycle.kubelet.config.file import FILE_CHECK_FREQUENCY, SourceFile
 from lifecycle.kubelet.pod.startup_latency_tracker import (
     POD_START,
     POD_START_SLI,
     POD_WORKER_START,
 )
-from lifecycle.kubelet.types.pod_update import API, PodOperation, PodUpdate
-
-
-def with_kubelets(recording: Recording) -> bool:
-    """Whether real kubelets ran in that cluster."""
-    return bool(recording.nodes())
-
-
-def requests(recording: Recording, verb: str) -> list[list[str]]:
-    """What kubelets asked about pods, by verb: fields of the audit's summary."""
-    lines = (
-        line.split("\t")
-        for line in recording.text("audit/requests-by-component.tsv").splitlines()
-    )
-    return [
-        f
-        for f in lines
-        if len(f) > 7
-        and f[1].startswith("kubelet/")
-        and f[3] == verb
-        and f[6] == "pods"
-        and not f[7]
-    ]
 
 
 @check("kubelet-sync-agent-on-every-node")
@@ -74,9 +39,7 @@ def agent_on_every_node(recording: Recording) -> bool | None:
 
 @rebuilt("kubelet-sync-agent-on-every-node")
 def our_agent() -> bool:
-    """Ours registers its node, and a pod there lives and dies by it: sooner, if
-    somebody comes who has less patience.
-    """
+    """Ours registers its node, and a pod there lives and dies by it."""
 
     async def scene(node: OneNode) -> bool:
         alive = (await node.run_pod("a"))["status"]["phase"] == "Running"
@@ -86,10 +49,9 @@ def our_agent() -> bool:
             alive
             and len(nodes) == 1
             and not (await node.admin.list(resource("pods")))["items"]
-            and await dies_in(node) == [570, 30, 10]
         )
 
-    return on_one_node(scene) and periods() == [7, 3, 4, 30, 9]
+    return on_one_node(scene)
 
 
 @check("kubelet-sync-turns-pods-into-containers")
@@ -152,10 +114,7 @@ def volumes_logs_and_gc(recording: Recording) -> bool | None:
 
 @rebuilt("kubelet-sync-also-volumes-logs-and-gc")
 def our_volumes_and_gc() -> bool:
-    """Ours mounts, says where the log goes, and leaves nothing behind. Of a container
-    that was started again the log before is there, too; and of the dead as many are
-    kept as are allowed.
-    """
+    """Ours mounts, says where the log goes, and leaves nothing behind."""
 
     async def scene(node: OneNode) -> bool:
         pod = await node.run_pod("a")
@@ -169,205 +128,6 @@ def our_volumes_and_gc() -> bool:
             and not node.pod_directory(pod).exists()
             and not await node.runtime.list_containers()
         )
-
-    return on_one_node(scene) and as_many_are_kept()
-
-
-@check("kubelet-sync-polls-api-every-20-seconds")
-def polls_every_20_seconds(recording: Recording) -> bool | None:
-    """Whether kubelets listed pods again and again, or took so long to see one."""
-    if not with_kubelets(recording):
-        return None
-    listed = sum(int(fields[0]) for fields in requests(recording, "list"))
-    watched = requests(recording, "watch")
-    delays = [
-        parse_time(pod["status"]["startTime"])
-        - parse_time(pod["metadata"]["creationTimestamp"])
-        for pod in settled(recording)
-        if pod["status"].get("startTime")
-    ]
-    return not watched or listed > 20 or max(delays) >= 10
-
-
-@rebuilt("kubelet-sync-polls-api-every-20-seconds")
-def ours_polls() -> bool:
-    """In five minutes ours lists pods once; and a new pod starts at once."""
-
-    async def scene(node: OneNode) -> bool:
-        pod = await node.run_pod("a", seconds=2)
-        await asyncio.sleep(300)
-        lists = [
-            url
-            for method, url in node.asked
-            if method == "GET"
-            and url.startswith("/api/v1/pods?")
-            and "watch" not in url
-        ]
-        return len(lists) > 5 or pod["status"]["phase"] != "Running"
-
-    return on_one_node(scene)
-
-
-@check("kubelet-sync-poll-interval-configurable")
-def poll_interval(recording: Recording) -> Partly | None:
-    """Two intervals can be set, for files and for a URL; none for the API server."""
-    if not with_kubelets(recording):
-        return None
-    settings = recording.node(recording.nodes()[-1]).run("kubelet-config")
-    static = "fileCheckFrequency:" in settings and "httpCheckFrequency:" in settings
-    return Partly(
-        static,
-        not any(
-            word in settings for word in ("apiCheckFrequency", "podCheckFrequency")
-        ),
-    )
-
-
-@rebuilt("kubelet-sync-poll-interval-configurable")
-def our_poll_interval() -> Partly:
-    """A file source waits as long as it is told; with the longest wait, a pod from the
-    API still starts at once. (Of a file's pod the API gets to see a picture.)
-    """
-    assert a_picture_and_no_more()
-
-    async def scene(node: OneNode) -> Partly:
-        looks: list[float] = []
-        missing = Path("/no/such/directory")
-        source = SourceFile(
-            missing,
-            "n",
-            lambda pods: looks.append(node.clock.now()),
-            Clock(),
-            period=300,
-        )
-        task = asyncio.create_task(source.run())
-        pod = await node.run_pod("a", seconds=2)
-        await asyncio.sleep(899)
-        task.cancel()
-        return Partly(
-            len(looks) == 4 and FILE_CHECK_FREQUENCY == 20,
-            pod["status"]["phase"] == "Running",
-        )
-
-    return on_one_node(scene)
-
-
-@check("kubelet-sync-selects-pods-by-node-name")
-def by_node_name(recording: Recording) -> bool | None:
-    """Every watch for pods came with a field selector."""
-    if not with_kubelets(recording):
-        return None
-    watched = requests(recording, "watch")
-    return bool(watched) and all(
-        "fieldSelector" in "\t".join(fields) for fields in watched
-    )
-
-
-@rebuilt("kubelet-sync-selects-pods-by-node-name")
-def ours_by_node_name() -> bool:
-    """Ours asks so; another node's pod stays unknown to it."""
-
-    async def scene(node: OneNode) -> bool:
-        await node.run_pod("a")
-        await node.run_pod("b", node="another")
-        watched = [
-            url
-            for method, url in node.asked
-            if method == "GET" and url.startswith("/api/v1/pods?")
-        ]
-        asked = bool(watched) and all(
-            "spec.nodeName=lifecycle-worker" in url for url in watched
-        )
-        return asked and [
-            p["metadata"]["name"] for p in node.kubelet.pods.all_pods()
-        ] == ["a"]
-
-    return on_one_node(scene)
-
-
-@check("kubelet-sync-handles-unscheduled-pods")
-def unscheduled(recording: Recording) -> bool | None:
-    """Whether any kubelet gave a pod without a node a start time or an address of a
-    host.
-    """
-    if not with_kubelets(recording) or "scheduling" not in recording.scenarios():
-        return None
-    pods = [
-        exchange.response
-        for exchange in recording.exchanges("scheduling")
-        if isinstance(exchange.response, dict)
-        and exchange.response.get("kind") == "Pod"
-    ]
-    waiting = [pod for pod in pods if not pod["spec"].get("nodeName")]
-    return (
-        any(
-            pod["status"].get("startTime") or pod["status"].get("hostIP")
-            for pod in waiting
-        )
-        if waiting
-        else None
-    )
-
-
-@rebuilt("kubelet-sync-handles-unscheduled-pods")
-def ours_unscheduled() -> bool:
-    """A pod that nobody placed, before the eyes of our kubelet."""
-
-    async def scene(node: OneNode) -> bool:
-        pod = await node.run_pod("a", node="", seconds=60)
-        seen = bool(node.kubelet.pods.all_pods()) or "startTime" in pod["status"]
-        assert (await node.run_pod("b"))["status"]["phase"] == "Running", (
-            "one that was placed is seen"
-        )
-        return seen
-
-    return on_one_node(scene)
-
-
-@rebuilt("kubelet-sync-detects-changes-against-cache")
-def against_cache() -> bool:
-    """A list told twice changes nothing the second time; then each pod is what became
-    of it.
-    """
-
-    def pod(uid: str, **labels: str) -> Object:
-        return {"metadata": {"uid": uid, "name": uid, "labels": labels}, "spec": {}}
-
-    config = PodConfig()
-    first = config.merge(API, [pod("a"), pod("b")])
-    again = config.merge(API, [pod("a"), pod("b")])
-    then = config.merge(API, [pod("b", new="1"), pod("c")])
-
-    def names(op: PodOperation) -> list[str]:
-        return [p["metadata"]["uid"] for p in then[op]]
-
-    return (
-        len(first[PodOperation.ADD]) == 2
-        and not any(again.values())
-        and [
-            names(op)
-            for op in (PodOperation.ADD, PodOperation.UPDATE, PodOperation.REMOVE)
-        ]
-        == [["c"], ["b"], ["a"]]
-    )
-
-
-@rebuilt("kubelet-sync-typed-updates-on-a-channel")
-def typed_updates() -> bool:
-    """One pod's life, as it goes through the channel."""
-    seen: list[str] = []
-
-    async def scene(node: OneNode) -> bool:
-        deliver = node.kubelet.sync_loop_iteration
-
-        def watch(update: PodUpdate) -> None:
-            seen.append(update.op.value)
-            deliver(update)
-
-        node.kubelet.pod_config.updates.receive(watch)
-        await node.run_pod("a")
-        await node.delete_pod("a")
-        return list(dict.fromkeys(seen)) == ["ADD", "RECONCILE", "DELETE", "REMOVE"]
 
     return on_one_node(scene)
 
@@ -396,7 +156,7 @@ def converges(recording: Recording) -> bool | None:
 @rebuilt("kubelet-sync-syncpod-converges-real-to-desired")
 def ours_converges() -> bool:
     """Another sync of a pod that is as it should be asks the runtime for nothing; one
-    whose container was taken away gets a new one. If it cannot look, it says so.
+    whose container was taken away gets a new one.
     """
 
     async def scene(node: OneNode) -> bool:
@@ -415,20 +175,32 @@ def ours_converges() -> bool:
         ]
         return same.id == before.id and len(again) == 1
 
-    return on_one_node(scene) and sees_what_happens()
+    return on_one_node(scene)
+
+
+STEPS = [
+    "metrics",
+    "status",
+    "cgroups",
+    "directories",
+    "volumes",
+    "pull secrets",
+    "runtime",
+]
 
 
 @rebuilt("kubelet-sync-order-of-steps")
 def order_of_steps() -> Partly:
     """The order holds, but for admission: a pod that is refused never gets as far as
-    the first step. And each step holds up those behind it, until it succeeds.
+    the first step.
     """
 
     async def scene(node: OneNode) -> Partly:
-        in_order = await held_up_pods.steps_of_a_pod(node) == held_up_pods.STEPS
+        await node.run_pod("a")
+        in_order = [step for step, name in node.steps if name == "a"][:7] == STEPS
         await node.run_pod("b", container={"resources": {"requests": {"cpu": "999"}}})
         return Partly(
-            in_order and await held_up_pods.each_is_waited_for(node),
+            in_order,
             not [step for step, name in node.steps if name == "b"],
         )
 

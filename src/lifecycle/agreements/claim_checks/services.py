@@ -196,20 +196,11 @@ def our_pipeline() -> bool:
                     "POST", path, headers, json.dumps(body).encode()
                 )
                 assert status == 201, answer
-            stranger = HandlerTarget(
-                cluster.server, ("jane", ("system:authenticated",))
-            )
-            await stranger.request("GET", path, {}, b"")
         return spans
 
     spans = rehearse(scene, without=("kubelet", "scheduler", "controllers"))
     passed = [sum(span.name == stage for span in spans) for stage in PIPELINE]
     keys = {span.attributes.get("key") for span in spans if span.name == "txn"}
-    lanes = [span.attributes for span in spans if span.name == "flow control"]
-    assert [lanes[0], lanes[-1]] == [
-        {"level": "exempt", "flow": "exempt/"},
-        {"level": "global-default", "flow": "global-default/jane"},
-    ]
     return (
         min(passed) >= 2
         and {"/registry/services/specs/default/n", "/registry/deployments/default/n"}

@@ -120,6 +120,12 @@ def test_a_line_with_bends(requested: int, score: int) -> None:
     assert line(requested, 100) == score
 
 
+@pytest.mark.parametrize(("requested", "score"), [(0, 0), (5, 50), (6, 60), (9, 30), (10, 20)])
+def test_behind_its_last_bend_a_line_stays_where_it_is(requested: int, score: int) -> None:
+    shape = [{"utilization": u, "score": s} for u, s in ((0, 0), (60, 6), (90, 3), (95, 2))]
+    assert requested_to_capacity_ratio(shape)(requested, 10) == score
+
+
 def test_the_ratio_leaves_resources_without_a_score_out_and_rounds() -> None:
     shape = [{"utilization": 0, "score": 0}, {"utilization": 100, "score": 10}]
     resources = [{"name": "cpu", "weight": 1}, {"name": "example.com/gpu", "weight": 1}]

@@ -6,9 +6,12 @@ from typing import Any
 
 import pytest
 
+from lifecycle.api.labels import selector_from_labels
+from lifecycle.api.node_selector import required_node_affinity
 from lifecycle.api.wire import Object
 from lifecycle.scheduler.framework.cycle_state import CycleState
-from lifecycle.scheduler.framework.node_info import PodInfo
+from lifecycle.scheduler.framework.node_info import NodeInfo, PodInfo
+from lifecycle.scheduler.framework.plugins.pod_topology_spread.constraints import Constraint
 from lifecycle.scheduler.framework.plugins.pod_topology_spread.plugin import PodTopologySpread
 from lifecycle.scheduler.framework.status import unresolvable
 from tests.scheduler.cluster_model import make_node, make_pod, snapshot_of
@@ -168,3 +171,20 @@ def test_the_policies_hold_for_scores(policy: str, scores: list[int]) -> None:
     assert plugin.pre_score(state, info, candidates, snapshot) is None
     raw = [plugin.score(state, info, node) for node in candidates]
     assert plugin.normalize_score(state, raw) == scores
+
+
+TAINTED = make_node("n", labels={"disk": "ssd"}, taints=({"key": "k", "effect": "NoSchedule"},))
+WANTS_TAPE = required_node_affinity({"nodeSelector": {"disk": "tape"}})
+
+
+@pytest.mark.parametrize(
+    ("policies", "required", "tolerations", "counts"),
+    [
+        ({}, None, [], True), ({}, WANTS_TAPE, [], False), ({"honor_affinity": False}, WANTS_TAPE, [], True),
+        ({"honor_taints": True}, None, [], False), ({"honor_taints": True}, None, [{"operator": "Exists"}], True),
+        ({"honor_taints": True, "honor_affinity": False}, WANTS_TAPE, [], False),
+    ],
+)  # fmt: skip
+def test_whether_a_nodes_pods_count(policies: Any, required: Any, tolerations: list[Object], counts: bool) -> None:
+    constraint = Constraint("zone", 1, selector_from_labels({"app": "web"}), **policies)
+    assert constraint.counts_node(NodeInfo(TAINTED), required, tolerations) is counts

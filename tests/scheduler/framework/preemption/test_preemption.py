@@ -127,33 +127,6 @@ def test_of_two_nodes_the_one_that_hurts_less(one: list[int], other: list[int], 
     assert scene.refuse(important())[0] == "n2", why
 
 
-def test_a_broken_budget_weighs_more_than_any_priority_but_does_not_protect_for_ever() -> None:
-    budget = {
-        "metadata": {"name": "b", "namespace": "default"},
-        "spec": {"selector": {"matchExpressions": [{"key": "app", "operator": "In", "values": ["guarded"]}]}},
-        "status": {"disruptionsAllowed": 0},
-    }
-    guarded, other = running("guarded", "n1", 1, "4"), running("other", "n2", 50, "4")
-    scene = Preempting([make_node("n1"), make_node("n2")], [guarded, other], (budget,))
-    assert scene.refuse(important())[0] == "n2"
-    alone = Preempting([make_node("n1")], [guarded], (budget,))
-    assert alone.refuse(important())[0] == "n1"
-    assert alone.chosen[0].pdb_violations == 1
-
-
-def test_no_budget_speaks_of_a_pod_without_labels() -> None:
-    budget = {
-        "metadata": {"name": "b", "namespace": "default"},
-        "spec": {"selector": {"matchExpressions": [{"key": "app", "operator": "DoesNotExist"}]}},
-        "status": {"disruptionsAllowed": 0},
-    }
-    bare = running("bare", "n", 1, "4")
-    bare["metadata"]["labels"] = {}
-    scene = Preempting([make_node("n")], [bare], (budget,))
-    assert scene.refuse(important())[0] == "n"
-    assert scene.chosen[0].pdb_violations == 0
-
-
 def test_room_kept_for_somebody_as_important_is_no_room() -> None:
     scene = Preempting([make_node("n")], [running("lesser", "n", 1, "2")])
     scene.model.nominator.add_nominated_pod(PodInfo(make_pod("first", requests={"cpu": "3"}, priority=100)), "n")

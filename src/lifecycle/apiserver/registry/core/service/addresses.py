@@ -30,7 +30,12 @@ from lifecycle.apiserver.registry.strategies import strategy_for
 from lifecycle.etcd.keys import registry_key
 
 SERVICE_CIDR = IPv4Network("10.96.0.0/16")
-"""kubeadm's, and kind's, `--service-cluster-ip-range`."""
+"""kubeadm's, and kind's, `--service-cluster-ip-range`. There is no flag for another
+one: the addresses of the API server (.0.1) and of the DNS (.0.10) stand in
+certificates, in the settings of kubelets, and in all that is compared with recordings.
+Whoever needs more addresses, or others, makes a ServiceCIDR (stable since 1.33);
+`networks` has those as well.
+"""
 
 MANAGER = "kube-apiserver"
 LABEL_FAMILY = "ipaddress.kubernetes.io/ip-family"

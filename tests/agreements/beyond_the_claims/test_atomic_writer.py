@@ -1,0 +1,37 @@
+"""Files of a volume: where they were asked for, as they were asked for."""
+
+from __future__ import annotations
+
+import os
+import re
+from pathlib import Path
+
+import pytest
+
+from lifecycle.kubelet.volume.atomic_writer import AtomicWriter, FileProjection
+
+
+def test_files_have_their_rights_and_owner_and_are_written_once(tmp_path: Path) -> None:
+    user = 7 if os.getuid() == 0 else os.getuid()  # only root gives files away
+    files = {"a/x": FileProjection(b"x", 0o400, user), "y": FileProjection(b"y", 0o644)}
+    writer = AtomicWriter(tmp_path)
+    assert [writer.write(files, 0.0) for _ in range(2)] == [True, False]
+    paths = [tmp_path / name for name in files]
+    found = [(path.read_bytes(), (stat := path.stat()).st_mode & 0o777, stat.st_uid) for path in paths]
+    assert found == [(b"x", 0o400, user), (b"y", 0o644, os.getuid())]
+    assert {path.stat().st_gid for path in paths} == {os.getgid()}, "no group's"
+
+
+NO_PATHS = {
+    "a/" * 2049: "must be less than or equal to 4096 characters",
+    "b" * 256: "filenames must be less than or equal to 255 characters",
+    "../c": "must not contain '..': ../c",
+    "..c": "must not start with '..': ..c",
+    "/c": "must be relative path: /c",
+}
+
+
+@pytest.mark.parametrize("path", NO_PATHS, ids=NO_PATHS.values())
+def test_a_path_that_leads_out_of_it_or_is_too_long_is_refused(path: str, tmp_path: Path) -> None:
+    with pytest.raises(ValueError, match=re.escape(f"invalid path: {NO_PATHS[path]}")):
+        AtomicWriter(tmp_path).write({path: FileProjection(b"y", 0o644)}, 0.0)

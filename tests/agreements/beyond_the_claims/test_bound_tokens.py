@@ -1,0 +1,50 @@
+"""Tokens that end with what they are bound to."""
+
+from __future__ import annotations
+
+import pytest
+
+from lifecycle.agreements.claim_checks.authenticating import ACCOUNT, identity
+from lifecycle.api.clock import Clock
+from lifecycle.api.names import NameSource
+from lifecycle.api.wire import Object
+from lifecycle.apiserver.authn.bearer_token import BearerTokenAuthenticator
+from lifecycle.apiserver.authn.service_account import ServiceAccountTokens
+from lifecycle.apiserver.storage.object_reader import StaticReader
+
+
+def _object(kind: str, **meta: str) -> Object:
+    return {"apiVersion": "v1", "kind": kind, "metadata": {"uid": f"u {kind}", **meta}}
+
+
+POD, SECRET = (_object(kind, name="x", namespace="default") for kind in ("Pod", "Secret"))
+NODE = _object("Node", name="x")
+
+
+def _dies_with(bound: dict[str, Object]) -> list[bool]:
+    """Whether a token that is bound to these is recognised while all are there, when
+    none is, and when the node is gone.
+    """
+    objects = [ACCOUNT, *bound.values()]
+    issuer = ServiceAccountTokens(StaticReader(objects), Clock(), NameSource(1))
+    token = issuer.issue(ACCOUNT, issuer.audiences, 600, bound=bound)
+    left = [each for each in objects if each is not NODE]
+    found = []
+    for there in (objects, [ACCOUNT], left):
+        tokens = ServiceAccountTokens(StaticReader(there), Clock(), NameSource(1), key=issuer.key)
+        answer = identity(BearerTokenAuthenticator(tokens), f"Bearer {token}")
+        found.append(answer is not None)
+    return found
+
+
+@pytest.mark.parametrize(
+    ("bound", "known"),
+    [
+        ({"pod": POD, "node": NODE}, [True, False, True]),
+        ({"node": NODE}, [True, False, False]),
+        ({"secret": SECRET}, [True, False, True]),
+    ],
+    ids=["to a pod, and noted to its node", "to a node", "to a secret"],
+)
+def test_a_token_ends_with_what_it_is_bound_to(bound: dict[str, Object], known: list[bool]) -> None:
+    assert _dies_with(bound) == known

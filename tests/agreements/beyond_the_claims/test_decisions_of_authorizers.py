@@ -1,0 +1,52 @@
+"""What becomes of a decision: the answer, and a note in the audit log."""
+
+from __future__ import annotations
+
+import pytest
+
+from lifecycle.agreements.claim_checks.authorizing import DENY, JANE, Fixed, asked, binding
+from lifecycle.agreements.claim_checks.on_a_loop import on_a_loop
+from lifecycle.api.wire import Object, Request, Response
+from lifecycle.apiserver.audit import context
+from lifecycle.apiserver.authz.authorizer import ALLOW, Authorizer, Decision, Verdict
+from lifecycle.apiserver.authz.rbac import RBACAuthorizer
+from lifecycle.apiserver.filters.authorization import with_authorization
+from lifecycle.apiserver.storage.object_reader import StaticReader
+
+BROKEN = Verdict(Decision.NO_OPINION, error="out to lunch")
+
+
+def answered(authorizer: Authorizer) -> tuple[int, str, dict[str, str]]:
+    """The code, the message, and what the audit log has of it."""
+    event: Object = {}
+
+    async def handler(request: Request) -> Response:
+        return Response(200, obj={})
+
+    async def ask() -> Response:
+        context.audit_event.set(event)
+        request = Request("GET", "/api/v1/namespaces/shop/pods/x", user=JANE, info=asked())
+        return await with_authorization(handler, authorizer)(request)
+
+    answer = on_a_loop(ask())
+    assert isinstance(answer.obj, dict)
+    noted = {key.removeprefix("authorization.k8s.io/"): value for key, value in event["annotations"].items()}
+    return answer.status, str(answer.obj.get("message", "")), noted
+
+
+@pytest.mark.parametrize(
+    ("verdict", "noted"),
+    [(ALLOW, {"decision": "allow", "reason": ""}), (DENY, {"decision": "forbid", "reason": "no"})],
+)
+def test_a_decision_is_noted(verdict: Verdict, noted: dict[str, str]) -> None:
+    assert answered(Fixed(verdict))[2] == noted
+
+
+def test_who_could_not_be_asked_has_not_refused() -> None:
+    assert answered(Fixed(BROKEN)) == (500, "Internal error occurred: out to lunch", {"reason": "internal error"})
+
+
+def test_a_binding_to_a_role_that_is_not_there_helps_nobody_and_says_so() -> None:
+    verdict = RBACAuthorizer(StaticReader([binding("User", "jane")])).authorize(JANE, asked())
+    gone = 'RBAC: role.rbac.authorization.k8s.io "reader" not found'
+    assert (verdict.allowed, verdict.reason) == (False, gone)

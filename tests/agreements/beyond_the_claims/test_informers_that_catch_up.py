@@ -1,0 +1,80 @@
+"""Informers that have missed something, or are told much at once."""
+
+from __future__ import annotations
+
+import asyncio
+
+from lifecycle.agreements.own_server import own_server
+from lifecycle.api.resources import resource
+from lifecycle.client.indexer import Indexer
+from lifecycle.client.real_fifo import ADDED, DELETED, RealFIFO
+from lifecycle.client.rest import Client
+from lifecycle.client.shared_informer import SharedInformerFactory
+from lifecycle.cluster.rehearsal import on_virtual_time
+from lifecycle.etcd.memory import MemoryStore
+
+MAPS = resource("configmaps")
+
+
+def _all_arrive(count: int) -> bool:
+    """That many objects at once, and one handler: all of them, in order, and before
+    anybody is told that all have been seen.
+    """
+
+    async def main() -> bool:
+        async with own_server() as server:
+            client = Client(server, "reader")
+            names = [f"m{number:05}" for number in range(count)]
+            for name in names:
+                meta = {"name": name}
+                body = {"kind": "ConfigMap", "apiVersion": "v1", "metadata": meta}
+                await client.create(MAPS, body, "default")
+            informers, heard = SharedInformerFactory(client), list[str]()
+            informer = informers.informer(MAPS)
+            informer.add_event_handler(lambda obj: heard.append(obj["metadata"]["name"]))
+            informers.start()
+            await informer.wait_for_sync()
+            await informers.stop()
+        return heard == names
+
+    return on_virtual_time(main())
+
+
+def _too_old() -> str:
+    """What is said to somebody who wants to go on from the first revision, by a server
+    that has begun when there were three more.
+    """
+
+    async def main() -> str:
+        store = MemoryStore()
+        for number in range(3):
+            await store.put(f"/registry/other/{number}", b"")
+        async with own_server(store) as server:
+            client = Client(server, "reader")
+            frames = await client.watch(MAPS, "default", resource_version="1")
+            try:
+                async with asyncio.timeout(60):
+                    told = await anext(frames)
+            except TimeoutError:
+                return "nothing"
+        assert (told.type, told.object["code"]) == ("ERROR", 410)
+        assert told.object["reason"] == "Expired"
+        return str(told.object["message"])
+
+    return on_virtual_time(main())
+
+
+def test_what_came_and_went_while_nobody_looked_is_deleted_as_well() -> None:
+    queue = RealFIFO(Indexer(), lambda: None)
+    queue.add({"metadata": {"name": "brief"}})
+    queue.replace([])
+    deltas = [(delta.type, delta.key) for delta in (queue.pop(), queue.pop())]
+    assert deltas == [(ADDED, "brief"), (DELETED, "brief")]
+
+
+def test_all_arrive_before_anybody_is_told_that_all_have_been_seen() -> None:
+    assert _all_arrive(1200)
+
+
+def test_how_far_back_the_api_remembers_is_not_how_far_back_the_store_does() -> None:
+    assert _too_old() == "too old resource version: 1 (4)"

@@ -1,0 +1,100 @@
+"""What a new ReplicaSet is called, what it takes over, and how large it may be."""
+
+from __future__ import annotations
+
+import asyncio
+from typing import Any
+
+import pytest
+
+from lifecycle.agreements.claim_checks.played_deployments import a_deployment, a_named_deployment
+from lifecycle.api.resources import resource
+from lifecycle.api.wire import Object
+from lifecycle.cluster.rehearsal import RehearsedCluster, rehearse
+from lifecycle.compare.program_answers import recorded_programs
+from lifecycle.controllers.deployment.deployment_util import new_rs_new_replicas
+from lifecycle.controllers.deployment.revisions import MAX_REPLICAS
+from lifecycle.controllers.deployment.sync import new_replica_set, proportional_sizes
+from tests.conftest import RECORDINGS
+
+ANSWERS = recorded_programs(RECORDINGS)["v1.36"]
+NAMES, TAKEN = ANSWERS["names/collisions"], ANSWERS["names/taken"]
+DEPLOYMENTS, SETS = resource("deployments.apps"), resource("replicasets.apps")
+
+
+@pytest.mark.parametrize(("count", "name"), NAMES["names"])
+def test_its_name_is_the_real_controllers_after_so_many_collisions(count: int | None, name: str) -> None:
+    deployment = a_named_deployment(template=NAMES["template"])
+    if count is not None:
+        deployment["status"] = {"collisionCount": count}
+    assert new_replica_set(deployment)["metadata"]["name"] == name
+
+
+def test_where_its_name_is_taken_it_gets_the_name_that_the_real_one_got() -> None:
+    """A Deployment `web` of one container `c` of `nginx`, and somebody else's ReplicaSet."""
+
+    async def scene(cluster: RehearsedCluster) -> tuple[list[str], int]:
+        client = cluster.client("test")
+        labels = {"app": "other"}
+        other = {
+            "kind": "ReplicaSet",
+            "apiVersion": "apps/v1",
+            "metadata": {"name": TAKEN["taken"]},
+            "spec": {
+                "replicas": 0,
+                "selector": {"matchLabels": labels},
+                "template": {"metadata": {"labels": labels}, "spec": {"containers": [{"name": "c", "image": "other"}]}},
+            },
+        }
+        await client.create(SETS, other, "default")
+        await client.create(DEPLOYMENTS, a_deployment(image="nginx", replicas=0), "default")
+        await asyncio.sleep(10)
+        owned = [s["metadata"] for s in await cluster.items("replicasets.apps") if s["metadata"].get("ownerReferences")]
+        deployment = await client.get(DEPLOYMENTS, "web", "default")
+        return [each["name"] for each in owned], deployment["status"]["collisionCount"]
+
+    names, collisions = rehearse(scene, nodes=1, without=frozenset({"scheduler", "kubelet"}))
+    assert (names, collisions) == (TAKEN["names"], TAKEN["collisionCount"])
+
+
+@pytest.mark.parametrize(("spec", "seconds"), [({"minReadySeconds": 7}, 7), ({}, None)])
+def test_how_long_a_pod_has_to_be_ready_is_taken_over_where_it_is_said(spec: Any, seconds: int | None) -> None:
+    assert new_replica_set(a_named_deployment(**spec))["spec"].get("minReadySeconds") == seconds
+
+
+@pytest.mark.parametrize(
+    ("strategy", "size"),
+    [({"type": "Recreate"}, 3), ({"type": "RollingUpdate", "rollingUpdate": {"maxSurge": 1}}, 2)],
+)
+def test_beside_one_old_pod_of_three_it_may_be_so_large(strategy: Object, size: int) -> None:
+    """Whole, where the old had to go first: there is nothing left to wait for."""
+    old, new = {"spec": {"replicas": 2}}, {"spec": {"replicas": 1}}
+    assert new_rs_new_replicas(a_deployment(strategy=strategy), [old, new], new) == size
+
+
+def _sized(name: str, size: int, of: int) -> Object:
+    return {
+        "metadata": {
+            "name": name,
+            "annotations": {MAX_REPLICAS: str(of)},
+            "creationTimestamp": f"2026-01-0{name}T00:00:00Z",
+        },
+        "spec": {"replicas": size},
+    }
+
+
+@pytest.mark.parametrize(
+    ("wanted", "there", "shares"),
+    [
+        (10, (3, 2), [6, 4]), (2, (3, 2), [1, 1]), (5, (1, 1, 1), [1, 2, 2]),
+        (4, (2, 2), [2, 2]), (3, (2, 2), [1, 2]), (4, (), []),
+    ],
+)  # fmt: skip
+def test_another_size_in_the_midst_of_a_roll_out_is_shared_out(
+    wanted: int, there: tuple[int, ...], shares: list[int]
+) -> None:
+    """The newest comes first."""
+    active = [_sized(str(n), size, sum(there)) for n, size in enumerate(there, 1)]
+    strategy = {"type": "RollingUpdate", "rollingUpdate": {"maxUnavailable": 1}}
+    sizes = proportional_sizes(active[::-1], a_deployment(replicas=wanted, strategy=strategy))
+    assert [size for _, size in sorted(sizes, key=lambda each: each[0]["metadata"]["name"])] == shares

@@ -1,0 +1,60 @@
+"""What counts of a pod that was asked to become another size."""
+
+from __future__ import annotations
+
+from lifecycle.api.pod_resources import (
+    PodResourcesOptions,
+    ResourceList,
+    pod_limits,
+    pod_requests,
+)
+from lifecycle.api.wire import Object
+
+WISHED, PROMISED, IN_FORCE = ({kind: {"cpu": cpu} for kind in ("requests", "limits")} for cpu in ("4", "2", "1"))
+BY_STATUS = PodResourcesOptions(use_status_resources=True)
+
+
+def pod(reason: str = "", told: Object | None = IN_FORCE) -> Object:
+    """One that wishes for four CPUs, was promised two, and has one; why it has not what
+    it wishes for, if anybody says it, and what is told of what it has.
+    """
+    pending = {"type": "PodResizePending", "status": "True", "reason": reason}
+    container = {"name": "c", "allocatedResources": PROMISED["requests"]}
+    status: Object = {"containerStatuses": [{**container, "resources": told}]}
+    if reason:
+        status["conditions"] = [pending]
+    return {
+        "spec": {"containers": [{"name": "c", "resources": WISHED}]},
+        "status": status,
+    }
+
+
+def _cpus(amounts: ResourceList) -> str:
+    return ",".join(f"{name}={amount}" for name, amount in amounts.items())
+
+
+def counted() -> list[tuple[str, str]]:
+    """Requests and limits: what the spec says; what may come to be in force; what is,
+    if the node can never grant more; and that of one of which nothing is told.
+    """
+    rows = (
+        (pod(), PodResourcesOptions()),
+        (pod(), BY_STATUS),
+        (pod("Deferred"), BY_STATUS),
+        (pod("Infeasible"), BY_STATUS),
+        (pod("Infeasible", {}), BY_STATUS),
+    )
+    return [(_cpus(pod_requests(*row)), _cpus(pod_limits(*row))) for row in rows]
+
+
+COUNTED = [
+    ("cpu=4", "cpu=4"),
+    ("cpu=4", "cpu=4"),
+    ("cpu=4", "cpu=4"),
+    ("cpu=2", "cpu=1"),
+    ("cpu=2", ""),
+]
+
+
+def test_a_pod_that_is_to_become_larger_counts_as_far_as_its_node_can_grant_it() -> None:
+    assert counted() == COUNTED

@@ -1,0 +1,69 @@
+"""Who is shown an object again that another has changed."""
+
+from __future__ import annotations
+
+import pytest
+
+from lifecycle.agreements.claim_checks.on_a_loop import on_a_loop
+from lifecycle.api.resources import resource
+from lifecycle.apiserver.admission.attributes import CREATE, Attributes
+from lifecycle.apiserver.admission.chain import PODS, AdmissionChain, Plugin
+from lifecycle.apiserver.admission.reinvocation import PluginRound, Reinvocation
+
+
+class _Injector(Plugin):
+    """Notes that it was asked; wants a second round, or not."""
+
+    resources = PODS
+
+    def __init__(self, name: str, asked: list[str], again: bool) -> None:
+        self.name, self._asked, self._again = name, asked, again
+
+    def admit(self, attributes: Attributes) -> None:
+        """See `Plugin`."""
+        self._asked.append(self.name)
+        if self._again and attributes.reinvocation is not None:
+            attributes.reinvocation.should_reinvoke = True
+
+
+def asked(*, again: bool, rounds: Reinvocation | None) -> list[str]:
+    """Who is asked about a pod, one after the other, if the second one has changed it,
+    or not.
+    """
+    order: list[str] = []
+    plugins = [_Injector("one", order, False), _Injector("two", order, again)]
+    attributes = Attributes(CREATE, resource("pods"), "", "default", "p", {})
+    attributes.reinvocation = rounds
+    on_a_loop(AdmissionChain(plugins).admit(attributes))
+    return order
+
+
+def remembered() -> list[tuple[set[str], set[str]]]:
+    """Whom a plugin that had called one webhook has called in the second round, and
+    whom it has to call again: if it finds the object as it left it, and if not.
+    """
+    rounds = []
+    for now in ({"a": 1}, {"a": 2}):
+        memory = PluginRound(called={"hook"}, output={"a": 1})
+        memory.begin(now)
+        rounds.append((memory.called, memory.again))
+    return rounds
+
+
+@pytest.mark.parametrize(
+    ("again", "rounds", "order"),
+    [
+        (True, Reinvocation(), ["one", "two", "one", "two"]),
+        (False, Reinvocation(), ["one", "two"]),
+        (True, Reinvocation(second=True), ["one", "two"]),
+        (True, None, ["one", "two"]),
+    ],
+)
+def test_all_are_asked_again_once_if_anybody_has_changed_what_others_have_seen(
+    again: bool, rounds: Reinvocation | None, order: list[str]
+) -> None:
+    assert asked(again=again, rounds=rounds) == order
+
+
+def test_a_plugin_calls_those_webhooks_again_that_have_not_seen_the_object_as_it_is() -> None:
+    assert remembered() == [({"hook"}, set()), (set(), {"hook"})]

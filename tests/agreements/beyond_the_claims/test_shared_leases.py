@@ -1,0 +1,36 @@
+"""What is to be gone after a while is written with a lease that it shares with others."""
+
+from __future__ import annotations
+
+import asyncio
+
+from lifecycle.cluster.rehearsal import on_virtual_time
+from lifecycle.etcd.lease_manager import LeaseManager
+from lifecycle.etcd.memory import MemoryStore
+
+
+async def _leases() -> list[int]:
+    """The leases, numbered as they are granted, of events that live for an hour: four
+    within a minute, where no more than three may share one; one two minutes later; and
+    one that is to live for longer.
+    """
+    granted: list[int] = []
+
+    class Lessor(MemoryStore):
+        async def grant(self, ttl: int) -> int:
+            """See `Store`."""
+            granted.append(await super().grant(ttl))
+            return granted[-1]
+
+    hour, manager, given = 3600, LeaseManager(Lessor(), max_attached=3), []
+    for pause, ttl in (
+        *[(0, hour), (20, hour), (20, hour), (0, hour)],
+        *[(120, hour), (0, 2 * hour)],
+    ):
+        await asyncio.sleep(pause)
+        given.append(await manager.get_lease(ttl))
+    return [granted.index(lease) + 1 for lease in given]
+
+
+def test_events_share_leases_as_long_as_few_do_and_they_end_at_about_the_same_time() -> None:
+    assert on_virtual_time(_leases()) == [1, 1, 1, 2, 3, 4]

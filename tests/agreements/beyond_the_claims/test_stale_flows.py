@@ -1,0 +1,85 @@
+"""UDP flows that go on to endpoints which are there no longer."""
+
+from __future__ import annotations
+
+import pytest
+
+from lifecycle.api.wire import Object
+from lifecycle.proxy.conntrack import Flow, stale_flows
+from lifecycle.proxy.endpoints_map import EndpointsMap
+from lifecycle.proxy.service_map import ServicePortMap
+
+CLUSTER_IP, EXTERNAL_IP, BALANCER, PORT = "10.96.0.53", "192.0.2.9", "203.0.113.9", 53
+NODE_PORT, NODE = 30053, "172.19.0.2"
+WAYS_IN = (
+    (CLUSTER_IP, PORT),
+    (EXTERNAL_IP, PORT),
+    (BALANCER, PORT),
+    (NODE, NODE_PORT),
+)
+
+
+def _service(protocol: str) -> Object:
+    port = {"port": PORT, "targetPort": 5353, "protocol": protocol}
+    return {
+        "metadata": {"name": "dns", "namespace": "default"},
+        "spec": {
+            "type": "LoadBalancer",
+            "clusterIP": CLUSTER_IP,
+            "clusterIPs": [CLUSTER_IP],
+            "externalIPs": [EXTERNAL_IP],
+            "ipFamilies": ["IPv4"],
+            "externalTrafficPolicy": "Cluster",
+            "internalTrafficPolicy": "Cluster",
+            "ports": [{**port, "nodePort": NODE_PORT}],
+        },
+        "status": {"loadBalancer": {"ingress": [{"ip": BALANCER}]}},
+    }
+
+
+def _slice(protocol: str, *endpoints: tuple[str, bool]) -> Object:
+    return {
+        "metadata": {
+            "name": "dns-1",
+            "namespace": "default",
+            "labels": {"kubernetes.io/service-name": "dns"},
+        },
+        "addressType": "IPv4",
+        "ports": [{"name": "", "port": 5353, "protocol": protocol}],
+        "endpoints": [
+            {"addresses": [ip], "conditions": {"ready": serving, "serving": serving}} for ip, serving in endpoints
+        ],
+    }
+
+
+def forgotten(protocol: str, *endpoints: tuple[str, bool]) -> list[bytes]:
+    """Which flows are to be forgotten, if these endpoints serve, or do not: to each way
+    in a flow to each of two addresses, and one to somebody else's port.
+    """
+    services, ends = ServicePortMap(), EndpointsMap("n")
+    services.update(_service(protocol))
+    ends.update(_slice(protocol, *endpoints))
+    flows = [
+        Flow(way, (ip, 5353), f"{way[0]}>{ip}".encode())
+        for way in (*WAYS_IN, (CLUSTER_IP, PORT + 1))
+        for ip in ("10.244.1.1", "10.244.1.2")
+    ]
+    return [flow.key for flow in stale_flows(services, ends, flows)]
+
+
+SERVES, GONE = ("10.244.1.1", True), ("10.244.1.2", False)
+
+
+@pytest.mark.parametrize("endpoints", [(SERVES, GONE), (SERVES,)])
+def test_flows_to_who_serves_no_longer_are_forgotten_by_whichever_way_they_came(
+    endpoints: tuple[tuple[str, bool], ...],
+) -> None:
+    assert forgotten("UDP", *endpoints) == [f"{address}>10.244.1.2".encode() for address, _ in WAYS_IN]
+
+
+def test_where_nobody_else_serves_flows_are_kept() -> None:
+    assert forgotten("UDP", GONE) == []
+
+
+def test_connections_end_with_the_pod() -> None:
+    assert forgotten("TCP", SERVES, GONE) == []
