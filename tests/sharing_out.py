@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections import OrderedDict
+from functools import cache
 from pathlib import Path
 from typing import Any
 
@@ -64,6 +65,7 @@ class LongestFirst(OrderedDict[str, dict[str, bool]]):
         return scope, self.pop(scope)
 
 
+@cache
 def place(scope: str) -> int:
     """Whose turn it is: among equals, those with more tests are there first."""
     return next((number for number, long in enumerate(LONG) if scope.startswith(long)), len(LONG))

@@ -17,6 +17,7 @@ from lifecycle.compare import AgreementTable
 from lifecycle.compare.freedoms import why
 from tests.agreements.sabotages import JUDGED
 from tests.agreements.sabotages.judged import Answers, Judged, Sabotage, said
+from tests.agreements.sabotages.told import forget_what_was_told
 
 BY_NAME = {judged.name: judged for judged in JUDGED}
 
@@ -32,6 +33,7 @@ def _fresh_scenes(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
     monkeypatch.setattr(logging.Logger, "handle", lambda *_: None)  # what is broken may complain
     yield
     forget_scenes()
+    forget_what_was_told()
 
 
 def _unexplained(judged: Judged) -> list[str]:

@@ -17,6 +17,7 @@ from tests.conftest import ROOT
 sys.path.insert(0, str(ROOT / "book" / "_ext"))
 
 import forked_kernels
+from forked_process import ForkedProcess
 
 pytestmark = [
     pytest.mark.notebooks,
@@ -63,14 +64,14 @@ def test_a_kernel_that_ends_is_told_with_its_code(tmp_path: Path, end: str, code
     notebook = nbformat.v4.new_notebook(cells=[nbformat.v4.new_code_cell(f"import os; {end}")])
     client = NotebookClient(notebook, resources={"metadata": {"path": str(tmp_path)}})
     codes = []
-    poll = forked_kernels.ForkedKernel.poll
+    poll = ForkedProcess.poll
 
-    def noted(kernel: forked_kernels.ForkedKernel) -> int | None:
+    def noted(kernel: ForkedProcess) -> int | None:
         codes.append(poll(kernel))
         return codes[-1]
 
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(forked_kernels.ForkedKernel, "poll", noted)
+        patch.setattr(ForkedProcess, "poll", noted)
         with pytest.raises(DeadKernelError):
             client.execute()
     assert code in codes
@@ -85,8 +86,8 @@ def test_a_kernel_of_another_command_is_started_as_jupyter_starts_it(
 
 def test_nobody_is_left_when_whoever_asked_is_gone() -> None:
     program = (
-        "import sys; sys.path.insert(0, 'book/_ext'); import forked_kernels, os\n"
-        "forked_kernels.the_nursery(os.getpid(), ())\n"
+        "import sys; sys.path.insert(0, 'book/_ext'); import forked_kernels, forked_process, os\n"
+        "forked_process.the_nursery(forked_kernels.NURSERY, os.getpid(), ())\n"
         "os._exit(0) if sys.argv[1] == 'hard' else None\n"
     )
     for how in ("soft", "hard"):

@@ -41,8 +41,14 @@ def namespace(cluster: BackgroundCluster, request: pytest.FixtureRequest) -> Ite
     core.delete_namespace(made.metadata.name)
 
 
+@pytest.fixture(scope="session")
+def discovered(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """Where kubectl keeps what it has found out about the cluster, as on a user's disk: the first command of each version finds it out."""
+    return tmp_path_factory.mktemp("discovered")
+
+
 @pytest.fixture
-def kubectl(kubectl_binary: Path, kubeconfig: Path, namespace: str, tmp_path: Path) -> Kubectl:
+def kubectl(kubectl_binary: Path, kubeconfig: Path, namespace: str, tmp_path: Path, discovered: Path) -> Kubectl:
     """Real kubectl in the test's namespace: `kubectl("get", "pods")`. Fails the test if kubectl fails, unless `check=False`."""
 
     def run(
@@ -56,7 +62,7 @@ def kubectl(kubectl_binary: Path, kubeconfig: Path, namespace: str, tmp_path: Pa
                 "--namespace",
                 namespace,
                 "--cache-dir",
-                tmp_path / "cache",
+                discovered / kubectl_binary.name,
                 *arguments,
             ],
             input=stdin,

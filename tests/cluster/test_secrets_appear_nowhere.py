@@ -232,7 +232,7 @@ def written(tmp_path_factory: pytest.TempPathFactory) -> Written:
             ask(cluster, "/api", f"abcdef.{MARKS['a bootstrap token']}")
             kubeconfig = where / "kubeconfig"
             cluster.cluster.write_kubeconfig(kubeconfig, "x")
-            with LoneComponent("scheduler", "-vv", "--kubeconfig", kubeconfig, ready=False) as component:
+            with LoneComponent("scheduler", "-vv", "--kubeconfig", kubeconfig, ready=False, program=True) as component:
                 component.hear("standing by|leading")
                 texts |= processes([component.process.pid])
             texts["what a component said"] = "\n".join(component.said + component.printed)

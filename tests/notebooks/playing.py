@@ -11,7 +11,7 @@ import contextlib
 import inspect
 import io
 import symtable
-from functools import cached_property
+from functools import cache, cached_property
 from pathlib import Path
 from types import BuiltinFunctionType, FunctionType, ModuleType
 from typing import Any
@@ -132,7 +132,7 @@ class Player:
         return found
 
     @cached_property
-    def _definitions(self) -> dict[str, set[str]]:
+    def _definitions(self) -> dict[str, frozenset[str]]:
         """What each function and class of the lab mentions: whoever calls it uses that, too."""
         statements = [statement for cell in self.cells for statement in ast.parse(cell).body]
         return {
@@ -145,7 +145,7 @@ class Player:
         used, new = set[str](), _mentioned(statement)
         while new:
             used |= new
-            new = {name for known in new for name in self._definitions.get(known, ())} - used
+            new = frozenset(name for known in new for name in self._definitions.get(known, ())) - used
         return used
 
     def _filled(self, statement: ast.stmt, answers: Statements) -> list[ast.stmt]:
@@ -176,6 +176,7 @@ class Player:
         return self.cells[gap[0] : check[0] + 1]
 
 
+@cache
 def _given(cell: str) -> list[str]:
     return [name for statement in ast.parse(cell).body for name in names_of(statement)]
 
@@ -190,16 +191,23 @@ def _check(statement: ast.stmt) -> tuple[str, ast.keyword] | None:
     return next(((ast.literal_eval(call.args[0]), one) for one in call.keywords if one.arg == "right"), None)
 
 
-def _mentioned(statement: ast.stmt) -> set[str]:
+def _mentioned(statement: ast.stmt) -> frozenset[str]:
     """Every name of the notebook in a statement, those that it gives something to included; not those within a function."""
-    tables, names = [symtable.symtable(ast.unparse(statement), "cell", "exec")], set[str]()
+    return _names(ast.unparse(statement))[0]
+
+
+def _stored(statement: ast.stmt) -> frozenset[str]:
+    """The names that a statement gives something to."""
+    return _names(ast.unparse(statement))[1]
+
+
+@cache
+def _names(source: str) -> tuple[frozenset[str], frozenset[str]]:
+    """Which a statement mentions, and to which it gives something: each question of a lab looks at most of its statements."""
+    top = symtable.symtable(source, "cell", "exec")
+    tables, mentioned = [top], set[str]()
     for table in tables:
         tables += table.get_children()
-        names |= {one.get_name() for one in table.get_symbols() if table.get_type() == "module" or one.is_global()}
-    return names
-
-
-def _stored(statement: ast.stmt) -> set[str]:
-    """The names that a statement gives something to."""
-    table = symtable.symtable(ast.unparse(statement), "cell", "exec")
-    return {one.get_name() for one in table.get_symbols() if one.is_assigned() or one.is_imported()}
+        mentioned |= {one.get_name() for one in table.get_symbols() if table.get_type() == "module" or one.is_global()}
+    given = {one.get_name() for one in top.get_symbols() if one.is_assigned() or one.is_imported()}
+    return frozenset(mentioned), frozenset(given)

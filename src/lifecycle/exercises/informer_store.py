@@ -7,9 +7,9 @@ come lists, which replace the contents.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
-from copy import deepcopy
 from typing import Any
 
+from lifecycle.api import fast_json
 from lifecycle.api.wire import Object
 from lifecycle.client.indexer import Indexer
 from lifecycle.client.store import meta_namespace_key
@@ -162,7 +162,8 @@ def cases() -> Iterator[Case]:
 
 
 def _case(group: str, steps: list[Step]) -> Case:
-    steps = deepcopy(steps)  # an attempt may change what it is given, but only its own
+    # an attempt may change what it is given, but only its own
+    steps = fast_json.loads(fast_json.dumps(steps))
     ask: Callable[[Attempt], Object] = lambda attempt: _seen(attempt, steps)  # noqa: E731
     return Case(
         group,

@@ -33,6 +33,7 @@ from lifecycle.cluster.target import HandlerTarget
 from lifecycle.etcd.keys import registry_key, resource_prefix
 from lifecycle.inspector import open_recording
 from tests.agreements.sabotages.judged import Answers, Install, IsSpoilt, Judged, Sabotage, called
+from tests.agreements.sabotages.told import Told
 from tests.claims.broken.breakage import constant
 
 Spoil = Callable[[int, bytes], tuple[int, bytes]]
@@ -62,17 +63,18 @@ def server_answers(
     spoil: Spoil = one_more_field,
     keep: Callable[[Any], bool] = lambda exchange: True,
     recording: str = "kind-1.36.2",
+    alone: bool = True,
 ) -> Install:
     """Answers of our server to the recorded requests, in their order; what is asked in between is left alone. `keep`: those of
-    which the table has rows."""
+    which the table has rows. `alone`: the table sees nothing else of the server, so it need not do the same in each table."""
 
     def install(monkeypatch: pytest.MonkeyPatch, spoilt: IsSpoilt) -> None:
         exchanges = [e for scenario in scenarios for e in open_recording(recording).exchanges(scenario)]
         state = {"next": 0, "row": 0}
-        real = HandlerTarget.request
+        request_of = asked_once(install) if alone else HandlerTarget.request
 
         async def request(self: HandlerTarget, method: str, path: str, headers: Any, body: bytes) -> Any:
-            status, sent, answer = await real(self, method, path, headers, body)
+            status, sent, answer = await request_of(self, method, path, headers, body)
             at = state["next"]
             if at < len(exchanges) and _asks_the_same(exchanges[at], method, path):
                 state["next"] += 1
@@ -87,6 +89,21 @@ def server_answers(
     return install
 
 
+def asked_once(by: Any) -> Any:
+    """Instead of `HandlerTarget.request`: the server does something in the first table only (see `Told`)."""
+    told, real = Told(by), HandlerTarget.request
+
+    async def request(self: HandlerTarget, method: str, path: str, headers: Any, body: bytes) -> Any:
+        question = (method, path, headers, body)
+        if told.known:
+            return told.again(question)
+        answer = await real(self, *question)
+        told.keep(question, answer)
+        return answer
+
+    return request
+
+
 def _asks_the_same(recorded: Any, method: str, path: str) -> bool:
     """Revisions and tokens of pages in a query are each server's own."""
     return bool(recorded.method == method and recorded.path.partition("?")[0] == path.partition("?")[0])
@@ -95,11 +112,11 @@ def _asks_the_same(recorded: Any, method: str, path: str) -> bool:
 def classified_wrong(monkeypatch: pytest.MonkeyPatch, spoilt: IsSpoilt) -> None:
     """Some answers say that they were let in by a schema that nobody knows."""
     exchanges = open_recording(BARE).exchanges(SCENARIO)
-    real = HandlerTarget.request
+    request_of = asked_once(classified_wrong)
     state = {"next": 0}
 
     async def request(self: HandlerTarget, method: str, path: str, headers: Any, body: bytes) -> Any:
-        status, sent, answer = await real(self, method, path, headers, body)
+        status, sent, answer = await request_of(self, method, path, headers, body)
         at = state["next"]
         if at < len(exchanges) and _asks_the_same(exchanges[at], method, path):
             state["next"] += 1

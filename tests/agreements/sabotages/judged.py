@@ -19,6 +19,7 @@ from typing import Any
 import pytest
 
 from lifecycle.compare import AgreementTable, Row
+from tests.agreements.sabotages.told import Told
 from tests.claims.broken.breakage import Breakage, Wrapped
 
 IsSpoilt = Callable[[int], bool]
@@ -76,12 +77,14 @@ class Judged:
     of_others: str = ""
 
 
-def called(target: str, change: Callable[..., Any], rows: Sequence[int] | None = None) -> Install:
+def called(
+    target: str, change: Callable[..., Any], rows: Sequence[int] | None = None, *, once: bool = False
+) -> Install:
     """Spoils results of a function, called once for each row in their order (or, the k-th time, for row `rows[k]`): by
-    `change(result, *arguments)`."""
+    `change(result, *arguments)`. `once`: its results are all that the table sees of it, so they are remembered (see `Told`)."""
 
     def install(monkeypatch: pytest.MonkeyPatch, spoilt: IsSpoilt) -> None:
-        count = iter(range(1 << 30))
+        count, told = iter(range(1 << 30)), Told(install) if once else None
 
         def changed(result: Any, arguments: Any) -> Any:
             number = next(count)
@@ -94,13 +97,23 @@ def called(target: str, change: Callable[..., Any], rows: Sequence[int] | None =
 
                 @wraps(original)
                 async def later(*arguments: Any, **more: Any) -> Any:
-                    return changed(await original(*arguments, **more), arguments)
+                    if told is not None and told.known:
+                        return changed(told.again((arguments, more)), arguments)
+                    result = await original(*arguments, **more)
+                    if told is not None:
+                        told.keep((arguments, more), result)
+                    return changed(result, arguments)
 
                 return later
 
             @wraps(original)
             def now(*arguments: Any, **more: Any) -> Any:
-                return changed(original(*arguments, **more), arguments)
+                if told is not None and told.known:
+                    return changed(told.again((arguments, more)), arguments)
+                result = original(*arguments, **more)
+                if told is not None:
+                    told.keep((arguments, more), result)
+                return changed(result, arguments)
 
             return now
 

@@ -1,7 +1,12 @@
-"""`lifecycle run …` as a program, and a cluster whose component it is."""
+"""`lifecycle run …` as a process, and a cluster whose component it is.
+
+To load the program takes longer than most of these tests, so the process is forked from one that has loaded it. Of each component one
+test starts the program itself, as everybody does.
+"""
 
 from __future__ import annotations
 
+import os
 import queue
 import re
 import signal
@@ -15,6 +20,8 @@ from pathlib import Path
 from types import TracebackType
 from typing import Any
 
+from forked_process import ForkedProcess
+
 from lifecycle.api.resources import resource
 from lifecycle.api.wire import Object
 from lifecycle.client.rest import Client
@@ -22,15 +29,29 @@ from lifecycle.client.rest import Client
 PATIENCE = 60.0
 """Seconds for anything at all: machines may be busy."""
 
+NURSERY = Path(__file__).with_name("command_nursery.py")
+
+
+def started(words: list[str], streams: tuple[int, int]) -> Any:
+    out, err = streams
+    command = [sys.executable, "-m", "lifecycle", *words]
+    return subprocess.Popen(command, stdout=out, stderr=err, start_new_session=True)
+
+
+def forked(words: list[str], streams: tuple[int, int]) -> Any:
+    return ForkedProcess(NURSERY, words, os.environ, streams=streams)
+
 
 class LoneComponent:
-    """`lifecycle run COMPONENT …` for the time of a `with` block; it is ready inside. `url`: of its health port."""
+    """`lifecycle run COMPONENT …` for the time of a `with` block; it is ready inside. `url`: of its health port. `program`: it is
+    started, not forked."""
 
     ready_line = r"ready (http://127\.0\.0\.1:\d+)$"
 
-    def __init__(self, *words: str | Path, ready: bool = True) -> None:
-        self._command = [sys.executable, "-m", "lifecycle", "run", *map(str, words)]
+    def __init__(self, *words: str | Path, ready: bool = True, program: bool = False) -> None:
+        self._words = ["run", *map(str, words)]
         self._ready = ready
+        self._start = started if program else forked
         self.said: list[str] = []
         """Lines on stderr so far."""
         self._heard: queue.Queue[str] = queue.Queue()
@@ -39,11 +60,14 @@ class LoneComponent:
         self.url = ""
 
     def __enter__(self) -> LoneComponent:
-        pipes: dict[str, Any] = {"stdout": subprocess.PIPE, "stderr": subprocess.PIPE, "text": True}
-        self.process = subprocess.Popen(self._command, start_new_session=True, **pipes)
+        (out, out_end), (err, err_end) = os.pipe(), os.pipe()
+        self.process = self._start(self._words, (out_end, err_end))
+        os.close(out_end)
+        os.close(err_end)
+        self._pipes = [os.fdopen(out), os.fdopen(err)]
         self._threads = [
             threading.Thread(target=self._read, args=(pipe, lines), daemon=True)
-            for pipe, lines in ((self.process.stdout, self.printed), (self.process.stderr, self.said))
+            for pipe, lines in zip(self._pipes, (self.printed, self.said), strict=True)
         ]
         for thread in self._threads:
             thread.start()
@@ -84,11 +108,10 @@ class LoneComponent:
         """End it; its exit code, once everything it said was heard."""
         if self.process.poll() is None:
             self.process.send_signal(number)
-        code = self.process.wait(PATIENCE)
+        code: int = self.process.wait(PATIENCE)
         for thread in self._threads:
             thread.join(PATIENCE)
-        for pipe in (self.process.stdout, self.process.stderr):
-            assert pipe is not None
+        for pipe in self._pipes:
             pipe.close()
         return code
 

@@ -44,7 +44,7 @@ def talk(kubeconfig: Path, scene: Callable[[Client], Awaitable[Any]], patience: 
 
 def test_it_serves_the_api_and_nothing_else(tmp_path: Path) -> None:
     kubeconfig, port = tmp_path / "kubeconfig", free_port()
-    with LoneServer("apiserver", "--kubeconfig", kubeconfig, "--secure-port", str(port)) as server:
+    with LoneServer("apiserver", "--kubeconfig", kubeconfig, "--secure-port", str(port), program=True) as server:
         assert server.url == f"https://127.0.0.1:{port}"
         assert yaml.safe_load(kubeconfig.read_text())["clusters"][0]["cluster"]["server"] == server.url
 

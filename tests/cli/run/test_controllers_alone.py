@@ -80,6 +80,6 @@ def test_a_deployment_becomes_running_pods_and_each_controller_was_itself(
 
 def test_only_those_that_are_named_run(cluster: BackgroundCluster, kubeconfig: Path) -> None:
     options = ("--controllers", "job-controller,ttl-controller", "--leader-elect=false")
-    with LoneComponent("controllers", "--kubeconfig", kubeconfig, *options) as lone:
+    with LoneComponent("controllers", "--kubeconfig", kubeconfig, *options, program=True) as lone:
         text = lone.get("/metrics")[1]
     assert text.count("running_managed_controllers{") == 2

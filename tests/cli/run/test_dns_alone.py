@@ -36,7 +36,8 @@ def kubeconfig(cluster: BackgroundCluster, tmp_path: Path) -> Path:
 def test_it_answers_for_services_and_hears_of_new_ones(cluster: BackgroundCluster, kubeconfig: Path, ask) -> None:  # type: ignore[no-untyped-def]
     assert cluster.cluster is not None
     client = cluster.cluster.client("kubectl")
-    with LoneComponent("dns", "--kubeconfig", kubeconfig, "--port", "0", "--cluster-domain", "example.org") as lone:
+    words = ("dns", "--kubeconfig", kubeconfig, "--port", "0", "--cluster-domain", "example.org")
+    with LoneComponent(*words, program=ask is dns.query.udp) as lone:
         port = int(lone.hear(r"^dns: 127\.0\.0\.1:(\d+) "))
 
         def addresses(name: str) -> list[str]:

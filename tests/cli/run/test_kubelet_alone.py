@@ -67,7 +67,7 @@ def test_it_registers_its_node_and_keeps_its_lease(cluster: BackgroundCluster, t
         "own=yes:NoSchedule,tired:PreferNoSchedule",
     )
     words = ("kubelet", "--kubeconfig", kubeconfig, "--hostname-override", "first", "--port", "0", *options)
-    with LoneComponent(*words, "--pod-cidr", "10.244.7.0/24") as lone:
+    with LoneComponent(*words, "--pod-cidr", "10.244.7.0/24", program=True) as lone:
         registered = node(cluster, "first")
         labels = registered["metadata"]["labels"]
         assert (labels["rack"], labels["disk"], labels["kubernetes.io/hostname"]) == ("a", "ssd", "first")

@@ -59,7 +59,7 @@ def ours(cluster: BackgroundCluster, *tables: str) -> str:
 
 def test_a_dry_run_prints_what_would_be_loaded_and_each_change(cluster: BackgroundCluster, kubeconfig: Path) -> None:
     words = ("proxy", "--kubeconfig", kubeconfig, "--hostname-override", NODE, "--dry-run")
-    with LoneComponent(*words) as lone:
+    with LoneComponent(*words, program=True) as lone:
         lone.hear('"default/kubernetes:https')
         web(cluster, "one")
         lone.hear(r"-A KUBE-SVC-\w+ -m comment --comment \"default/one -> 10\.244\.\d+\.\d+:80\"")

@@ -55,7 +55,7 @@ def holder(cluster: BackgroundCluster) -> str:
 
 
 def test_it_gives_pods_nodes_and_the_next_one_takes_over(cluster: BackgroundCluster, kubeconfig: Path) -> None:
-    with LoneComponent("scheduler", "--kubeconfig", kubeconfig) as first:
+    with LoneComponent("scheduler", "--kubeconfig", kubeconfig, program=True) as first:
         name = first.hear(rf"^leading: lease {LEASE} as (\S+)$")
         assert holder(cluster) == name
         run_pods(cluster, "first")
