@@ -14,11 +14,18 @@ from concurrent.futures import Future, ThreadPoolExecutor
 from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Any
+
+import pytest
 
 import lifecycle
+from lifecycle.client.rest import Client
+from lifecycle.kubectl.command import run_kubectl
 from lifecycle.kubectl.kubeconfig import write
 from lifecycle.kubectl.main import main
 from tests.conftest import find_kubectl, unavailable
+from tests.kubectl.fake_server import FakeServer
+from tests.kubectl.tape import Recorder
 
 Answer = tuple[int, str, str]
 """Exit code, stdout, stderr."""
@@ -79,6 +86,18 @@ class Both:
         out, err = io.StringIO(), io.StringIO()
         code = asyncio.run(main(self.argv(line), out=out, err=err, environ=self.environ("ours")))
         return code, out.getvalue(), err.getvalue()
+
+    def ours_on_tape(self, line: str) -> tuple[Answer, Recorder]:
+        """Ours, discovery included, and what was heard on the way."""
+        recorders: list[Recorder] = []
+
+        async def listening(argv: Sequence[str], client: Client | None, *, wire: object = None, **more: Any) -> int:
+            recorders.append(Recorder(client.transport if client else FakeServer()))
+            return await run_kubectl(argv, Client(recorders[0], "test"), **more)
+
+        with pytest.MonkeyPatch.context() as patch:
+            patch.setattr("lifecycle.kubectl.main.run_kubectl", listening)
+            return self.ours(line), recorders[0]
 
     def ahead(self, lines: Iterable[str]) -> Mapping[str, Future[Answer]]:
         """What the real one answers to lines that change nothing: several at a time, for most of it is waiting."""
