@@ -295,7 +295,9 @@ def kept(both: Both, line: str, real: Answer) -> bool:
     said, recorder = both.ours_on_tape(whole(line))
     if said == real:
         tape = Tape(DESCRIBED)
-        tape.add(line, moments.Clock().now(), [part.replace(str(both.home), "HOME") for part in map(str, real)], recorder)
+        tape.add(
+            line, moments.Clock().now(), [part.replace(str(both.home), "HOME") for part in map(str, real)], recorder
+        )
         tape.write()
     return said == real
 

@@ -14,7 +14,6 @@ import pytest
 
 from lifecycle.kubectl.describe import moments
 from tests.kubectl.beside import FILES
-from tests.kubectl.fake_server import kubectl
 from tests.kubectl.tape import DESCRIBED, Tape
 from tests.kubectl.test_describe_beside_real_kubectl import LINES, PinnedClock, whole
 
@@ -37,11 +36,8 @@ def test_the_same_is_said_from_the_same_answers(line: str, tmp_path: Path, monke
         (tmp_path / name).write_text(text)
     then = TAPE.lines[line]
     monkeypatch.setattr(moments, "Clock", lambda: PinnedClock(then["now"]))
-    player = TAPE.player(line)
     argv = [word.replace("HOME", str(tmp_path)) for word in shlex.split(whole(line))]
-    answer = kubectl(argv, server=player)[:3]
-    assert [str(part).replace(str(tmp_path), "HOME") for part in answer] == then["said"]
-    assert player.left == [], "asked then, and not now"
+    assert [str(part).replace(str(tmp_path), "HOME") for part in TAPE.play(line, argv)] == then["said"]
 
 
 def test_every_line_is_on_the_tape() -> None:
