@@ -9,16 +9,24 @@ import os
 import re
 import shlex
 import subprocess
+import time
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from concurrent.futures import Future, ThreadPoolExecutor
 from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Any
+
+import pytest
 
 import lifecycle
+from lifecycle.client.rest import Client
+from lifecycle.kubectl.command import run_kubectl
 from lifecycle.kubectl.kubeconfig import write
 from lifecycle.kubectl.main import main
 from tests.conftest import find_kubectl, unavailable
+from tests.kubectl.fake_server import FakeServer
+from tests.kubectl.tape import LINES, Recorder, Tape
 
 Answer = tuple[int, str, str]
 """Exit code, stdout, stderr."""
@@ -79,6 +87,18 @@ class Both:
         out, err = io.StringIO(), io.StringIO()
         code = asyncio.run(main(self.argv(line), out=out, err=err, environ=self.environ("ours")))
         return code, out.getvalue(), err.getvalue()
+
+    def ours_on_tape(self, line: str) -> tuple[Answer, Recorder]:
+        """Ours, discovery included, and what was heard on the way."""
+        recorders: list[Recorder] = []
+
+        async def listening(argv: Sequence[str], client: Client | None, *, wire: object = None, **more: Any) -> int:
+            recorders.append(Recorder(client.transport if client else FakeServer()))
+            return await run_kubectl(argv, Client(recorders[0], "test"), **more)
+
+        with pytest.MonkeyPatch.context() as patch:
+            patch.setattr("lifecycle.kubectl.main.run_kubectl", listening)
+            return self.ours(line), recorders[0] if recorders else Recorder(FakeServer())
 
     def ahead(self, lines: Iterable[str]) -> Mapping[str, Future[Answer]]:
         """What the real one answers to lines that change nothing: several at a time, for most of it is waiting."""
@@ -157,9 +177,24 @@ def told(answer: Sequence[object], home: Path) -> list[str]:
 
 
 def recorded_answers(path: Path, asked: Mapping[str, str], both: Both) -> dict[str, list[str]]:
-    """What the real kubectl said to lines (`asked` gives the whole line of each); recorded anew if `RECORD_KUBECTL` is set."""
+    """What the real kubectl said to lines (`asked` gives the whole line of each); recorded anew if `RECORD_KUBECTL` is set, and
+    what a server says meanwhile is put on a tape."""
     if os.environ.get("RECORD_KUBECTL"):
         answers = both.ahead(asked.values())
         kept = {line: told(answers[whole].result(), both.home) for line, whole in asked.items()}
         path.write_text(json.dumps(kept, indent=0, ensure_ascii=False) + "\n")
+        keep_on_tape(kept, asked, both)
     return dict(json.loads(path.read_text()))
+
+
+def keep_on_tape(kept: Mapping[str, list[str]], asked: Mapping[str, str], both: Both) -> None:
+    """Those lines on tape that are answered by commands and a server alone, and not by kubeconfigs, or by what goes on."""
+    tape = Tape(LINES)
+    tape.forget(kept)
+    for line, whole in asked.items():
+        answer, recorder = both.ours_on_tape(whole)
+        if told(answer, both.home) == kept[line] and recorder.whole:
+            tape.add(line, time.time(), kept[line], recorder)
+            if not tape.plays(line, both.argv(whole), lambda answer: told(answer, both.home)):
+                tape.forget([line])
+    tape.write()

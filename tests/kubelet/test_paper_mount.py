@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+from random import Random
 
 from lifecycle.api.clock import Clock, run_virtual
 from lifecycle.api.resources import resource
@@ -21,7 +22,7 @@ POD = {
 def test_it_looks_soon_then_less_and_less_often_and_begins_anew_once_all_was_there() -> None:
     async def main() -> None:
         client = Client(FakeAPI(), "kubelet/1")
-        host = PaperPodHost(ObjectReferences(client), TokenManager(client, Clock()), {}, "127.0.0.1")
+        host = PaperPodHost(ObjectReferences(client), TokenManager(client, Clock()), {}, "127.0.0.1", rng=Random(1))
         waits = [(await host.mount(POD)).retry_after for _ in range(7)]
         assert waits == [0.5, 1.0, 2.0, 4.0, 8.0, 10.0, 10.0]
         made = await client.create(resource("configmaps"), {"metadata": {"name": "y"}}, "default")

@@ -17,7 +17,6 @@ from __future__ import annotations
 
 import asyncio
 import logging
-import random
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 
@@ -57,6 +56,9 @@ STATUS_REPORT_FREQUENCY = 300.0
 """Seconds between reports of an unchanged node status."""
 
 
+FIRST_STEP, LONGEST_STEP = 0.1, 7.0
+"""Seconds between two tries to register: twice as long each time, up to the second."""
+
 NodeEvent = Callable[[str, str, str], None]
 """Takes type, reason and message of an event about the node."""
 
@@ -94,7 +96,6 @@ class NodeRegistration:
         machine: Machine,
         runtime: Runtime,
         clock: Clock,
-        rng: random.Random,
         *,
         asks_runtime: bool = False,
         healthy: Callable[[], str] = str,
@@ -106,7 +107,6 @@ class NodeRegistration:
         self._machine = machine
         self._runtime = runtime
         self._clock = clock
-        self._rng = rng
         self._asks_runtime = asks_runtime
         self._healthy = healthy
         self._pressures = pressures
@@ -167,13 +167,14 @@ class NodeRegistration:
 
     async def register(self, port: int = KUBELET_PORT) -> None:
         """Create the node, or take over the one that is there; then report its status.
-        `port`: where this kubelet's own API is.
+        `port`: where this kubelet's own API is. It goes on until it succeeds. Upstream:
+        `registerWithAPIServer`, which also waits before the first try.
         """
         self._port = port
         machine = self._machine
         node = self._initial_node()
         node["status"] = await self._status({})
-        told = False
+        told, step = False, FIRST_STEP
         while True:
             try:
                 await self._try_register_with_api_server(node)
@@ -184,7 +185,8 @@ class NodeRegistration:
                     level, told = logging.ERROR, True  # it may not heal by itself
                 text = "Unable to register node with API server: %s: %s"
                 log.log(level, text, machine.name, error)
-            await asyncio.sleep(0.2 + self._rng.random())
+            await asyncio.sleep(step)
+            step = min(2 * step, LONGEST_STEP)
         await self._note_pod_cidr(machine.pod_cidr)
         if self._asks_runtime:
             await self._ask_runtime()

@@ -152,7 +152,6 @@ def new_main_kubelet(config: KubeletConfiguration, deps: Dependencies) -> Kubele
         _machine(config, real),
         runtime,
         clock,
-        rng,
         asks_runtime=real,
         healthy=pleg.healthy,
         pressures=pressure.node_conditions,
@@ -398,7 +397,7 @@ def _pod_host(
             config.node_ip,
             volumes,
             config.cluster_dns,
-            rng,
+            rng=rng,
         )
 
     def volumes_attached() -> list[Object]:

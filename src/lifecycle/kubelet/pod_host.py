@@ -113,10 +113,11 @@ class PaperPodHost:
         host_ip: str,
         volumes: PaperVolumes | None = None,
         cluster_dns: tuple[str, ...] = (),
-        rng: random.Random | None = None,
+        *,
+        rng: random.Random,
     ) -> None:
         self._references = references
-        self.userns = UsernsManager(None, lambda handler: True, rng or random.Random(0))
+        self.userns = UsernsManager(None, lambda handler: True, rng)
         self.tokens = tokens
         self._volumes = volumes
         self._waits: dict[str, float] = {}

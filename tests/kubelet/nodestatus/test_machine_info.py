@@ -5,7 +5,6 @@ from __future__ import annotations
 import asyncio
 import os
 from pathlib import Path
-from random import Random
 from typing import Any
 
 import pytest
@@ -115,7 +114,6 @@ def test_a_node_with_a_real_runtime_tells_of_its_conditions_when_they_change() -
                 machine,
                 runtime,
                 cluster.clock,
-                Random(1),
                 asks_runtime=True,
                 pressures=lambda: pressures,
                 event=event,

@@ -38,6 +38,33 @@ def test_no_two_pods_share_an_id_and_nobody_gets_the_machines(tmp_path: Path) ->
         ours.get_or_create_user_namespace_mappings(pod("one-too-many"))
 
 
+class LastSlot(random.Random):
+    """Chance at the end of what is possible."""
+
+    def randrange(self, start: int, stop: int | None = None, step: int = 1) -> int:
+        return start - 1
+
+
+def test_the_ids_of_a_machine_end_with_the_last_of_32_bits() -> None:
+    """65,536 ranges there are, and the first is the machine's own; behind the last the search goes on at the first."""
+    ours = UsernsManager(None, lambda handler: True, LastSlot())
+    firsts = [first_of(ours.get_or_create_user_namespace_mappings(pod(f"p{number}"))) for number in range(3)]
+    assert firsts == [2**32 - 65536, 65536, 2 * 65536]
+
+
+def test_where_a_range_begins_is_chance_and_on_paper_too() -> None:
+    firsts = {
+        first_of(
+            UsernsManager(None, lambda handler: True, random.Random(seed)).get_or_create_user_namespace_mappings(
+                pod("p")
+            )
+        )
+        for seed in range(20)
+    }
+    assert len(firsts) == 20
+    assert all(first % 65536 == 0 and 65536 <= first < 2**32 for first in firsts)
+
+
 def test_a_pod_keeps_what_it_has(tmp_path: Path) -> None:
     ours = manager(tmp_path)
     assert ours.get_or_create_user_namespace_mappings(pod("p")) == ours.get_or_create_user_namespace_mappings(pod("p"))

@@ -18,8 +18,10 @@ from lifecycle.api.go_yaml import to_yaml
 from lifecycle.api.resources import Resource
 from lifecycle.api.status import StatusError
 from lifecycle.api.wire import Object
+from lifecycle.kubectl.failures import CommandError
 from lifecycle.kubectl.flags import Parsed
 from lifecycle.kubectl.printers import qualified_name, render_table
+from lifecycle.kubectl.printing.custom_columns import sort_objects
 from lifecycle.kubectl.printing.key_order import in_key_order
 from lifecycle.kubectl.printing.kyaml import to_kyaml
 from lifecycle.kubectl.printing.label_columns import with_label_columns
@@ -39,7 +41,9 @@ async def watch_tables(
     p: Parsed,
     session: Session,
 ) -> None:
-    """The table, then a row for every change. Raises StatusError."""
+    """The table, in the order that `--sort-by` asks for, then a row for every change.
+    Raises StatusError, CommandError.
+    """
     first = await session.table(
         resource.path(namespace, name), {} if name else selectors
     )
@@ -56,6 +60,8 @@ async def watch_tables(
         nonlocal headers
         if not table.get("rows"):
             return
+        if p["sort-by"] and len(table["rows"]) > 1:
+            table = _in_order(table, p["sort-by"])
         text = render_table(
             [decorated(table, event)],
             wide=p["output"] == "wide",
@@ -75,6 +81,18 @@ async def watch_tables(
     }
     async for event, table in session.watch_tables(resource.path(namespace), query):
         show(table, event)
+
+
+def _in_order(table: Object, field: str) -> Object:
+    """A table whose rows are sorted. Raises CommandError, where a list is silent."""
+
+    def object_of(row: Object) -> Object:
+        return row.get("object") or {}
+
+    try:
+        return {**table, "rows": sort_objects(table["rows"], field, object_of)}
+    except CommandError as error:
+        raise CommandError(f"unable to output the provided object: {error}") from None
 
 
 def _with_event(table: Object, event: str) -> Object:

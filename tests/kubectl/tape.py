@@ -1,0 +1,139 @@
+"""What a server answered while kubectl was asked something, and how it is played again: no cluster, no program, the same text.
+
+A tape has one entry for each line: what was said, at which moment, and each request with its answer. Answers are kept once,
+however many lines asked for them.
+"""
+
+from __future__ import annotations
+
+import gzip
+import hashlib
+import json
+from collections.abc import Callable, Iterable, Sequence
+from contextlib import suppress
+from pathlib import Path
+from typing import Any
+
+from lifecycle.api.wire import Request, Response
+from lifecycle.client.rest import Transport
+from lifecycle.kubectl.discovery.discovery_client import document_of
+from tests.kubectl.fake_server import kubectl
+
+DESCRIBED = Path(__file__).parent / "real_descriptions.json.gz"
+"""Descriptions by kubectl 1.36. Written anew with `RECORD_KUBECTL=1 pytest tests/kubectl/test_describe_beside_real_kubectl.py`."""
+LINES = Path(__file__).parent / "real_lines.json.gz"
+"""What else it was asked, in the same way."""
+
+
+def asked(request: Request) -> str:
+    """What makes a request the one it is: `GET /api/v1/pods?limit=500 as=Table`. How its parameters are ordered does not."""
+    query = "&".join(f"{key}={value}" for key in sorted(request.query) for value in request.query[key])
+    form = " as=Table" if "as=Table" in request.headers.get("accept", "") else ""
+    return f"{request.method} {request.path}{query and '?' + query}{form}"
+
+
+class Recorder:
+    """A transport that writes down what passes through it."""
+
+    def __init__(self, inner: Transport) -> None:
+        self.inner = inner
+        self.heard: list[tuple[str, int, dict[str, Any], str]] = []
+        self.whole = True
+        """Whether all of it can be written down: a watch goes on, and a schema is long."""
+
+    async def round_trip(self, request: Request) -> Response:
+        response = await self.inner.round_trip(request)
+        if response.stream is not None or request.path.startswith("/openapi/"):
+            self.whole = False
+            return response
+        document, warning = document_of(response), response.headers.get("warning", "")
+        self.heard.append((asked(request), response.status, document, warning))
+        return Response(status=response.status, obj=document, headers=dict(response.headers))
+
+    async def close(self) -> None:
+        await self.inner.close()
+
+
+class Tape:
+    """The file: what was said to each line, and what was heard meanwhile."""
+
+    def __init__(self, path: Path) -> None:
+        self.path = path
+        self.lines: dict[str, dict[str, Any]] = {}
+        self.answers: dict[str, Any] = {}
+        if path.exists():
+            document = json.loads(gzip.decompress(path.read_bytes()))
+            self.lines, self.answers = document["lines"], document["answers"]
+
+    def add(self, line: str, now: float, said: list[Any], recorder: Recorder) -> None:
+        """One line more. `now`: where the clock stood, in seconds since 1970."""
+        heard = [[request, status, self._kept(answer), warning] for request, status, answer, warning in recorder.heard]
+        self.lines[line] = {"now": now, "said": said, "heard": heard}
+
+    def forget(self, lines: Iterable[str]) -> None:
+        """Lines that are recorded anew, or cannot be played; and the answers that only they have heard."""
+        self.lines = {line: entry for line, entry in self.lines.items() if line not in set(lines)}
+        wanted = {key for entry in self.lines.values() for _, _, key, _ in entry["heard"]}
+        wanted |= {item for key in wanted for item in self.answers[key].get("items", ())}
+        self.answers = {key: answer for key, answer in self.answers.items() if key in wanted}
+
+    def play(self, line: str, argv: Sequence[str]) -> tuple[int, str, str]:
+        """What our kubectl says if it hears that again. `argv`: the line in full, as words.
+
+        Raises:
+            AssertionError: it asks for something else.
+        """
+        player = self.player(line)
+        code, out, err, _ = kubectl(list(argv), server=player)
+        assert player.left == [], "asked then, and not now"
+        return code, out, err
+
+    def plays(self, line: str, argv: Sequence[str], told: Callable[[tuple[int, str, str]], list[str]]) -> bool:
+        """Whether that is what was said then. It is not if the command asked somebody else, too."""
+        with suppress(AssertionError):
+            return told(self.play(line, argv)) == self.lines[line]["said"]
+        return False
+
+    def _kept(self, answer: dict[str, Any]) -> str:
+        if "items" in answer:
+            answer = {**answer, "items": [self._kept(item) for item in answer["items"] or ()]}
+        elif "managedFields" in answer.get("metadata", {}):  # half of what is sent, and nobody describes it
+            answer = {**answer, "metadata": {k: v for k, v in answer["metadata"].items() if k != "managedFields"}}
+        key = hashlib.sha256(json.dumps(answer, sort_keys=True).encode()).hexdigest()[:12]
+        self.answers[key] = answer
+        return key
+
+    def _answer(self, key: str) -> dict[str, Any]:
+        answer: dict[str, Any] = self.answers[key]
+        return {**answer, "items": [self._answer(item) for item in answer["items"]]} if "items" in answer else answer
+
+    def write(self) -> None:
+        """Into the file; the same tape is the same file."""
+        document = json.dumps({"lines": self.lines, "answers": self.answers}, ensure_ascii=False, sort_keys=True)
+        self.path.write_bytes(gzip.compress(document.encode(), mtime=0))
+
+    def player(self, line: str) -> Player:
+        """Somebody who answers as the server did then."""
+        heard = self.lines[line]["heard"]
+        return Player([(request, status, self._answer(key), warning) for request, status, key, warning in heard])
+
+
+class Player:
+    """A transport that answers from a tape; each answer once, for who asks again may hear something else.
+
+    A request that is not on the tape, or not as often, fails: the command asked for something that it did not need.
+    """
+
+    def __init__(self, heard: list[tuple[str, int, Any, str]]) -> None:
+        self.left = heard
+
+    async def round_trip(self, request: Request) -> Response:
+        wanted = asked(request)
+        found = next((entry for entry in self.left if entry[0] == wanted), None)
+        assert found is not None, f"{wanted} was not asked then; what is left: {[entry[0] for entry in self.left]}"
+        self.left.remove(found)
+        _, status, document, warning = found
+        return Response(status=status, obj=document, headers={"warning": warning} if warning else {})
+
+    async def close(self) -> None:
+        """Nothing to close."""
