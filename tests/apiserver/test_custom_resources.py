@@ -340,3 +340,55 @@ def test_a_definition_that_comes_back_with_another_scope_is_served_in_that() -> 
             await asyncio.sleep(1)
 
     on_server(scene)
+
+
+def anything_goes() -> Object:
+    """A definition of a kind of which the schema says nothing."""
+    new = definition()
+    new["spec"]["versions"] = [
+        {
+            "name": "v1",
+            "served": True,
+            "storage": True,
+            "schema": {"openAPIV3Schema": {"type": "object", "x-kubernetes-preserve-unknown-fields": True}},
+        }
+    ]
+    return new
+
+
+def test_who_wrote_what_no_schema_knows_is_noted_and_true_is_not_one() -> None:
+    """Each value as the real server noted it."""
+
+    def owners(found: Any) -> dict[str, Any]:
+        return {entry["manager"]: entry["fieldsV1"]["f:any"] for entry in found.obj["metadata"]["managedFields"]}
+
+    async def scene(site: Site) -> None:
+        await site.define(anything_goes())
+        new = {**crontab(), "any": {"x": 1, "y": [0], "z": 2}}
+        new.pop("spec")
+        created = await site.ask("POST", CRONTABS, new, user_agent="a/1")
+        assert owners(created) == {"a": {".": {}, "f:x": {}, "f:y": {}, "f:z": {}}}
+        url = f"{CRONTABS}/{new['metadata']['name']}"
+        again = await site.ask("PATCH", url, {"any": {"x": 1}}, user_agent="b", content_type=MERGE)
+        assert again.obj == created.obj
+        for generation, change in enumerate(({"x": True}, {"y": [False]}, {"x": 1}), 2):
+            changed = await site.ask("PATCH", url, {"any": change}, user_agent="b/1", content_type=MERGE)
+            (name,) = change
+            assert changed.obj["metadata"]["generation"] == generation
+            assert f"f:{name}" in owners(changed)["b"]
+            assert f"f:{name}" not in owners(changed)["a"]
+            assert repr((await site.ask("GET", url)).obj["any"][name]) == repr(change[name])  # 1 is not True
+
+    on_server(scene)
+
+
+def test_a_number_without_a_fraction_is_printed_without_a_point() -> None:
+    async def scene(site: Site) -> None:
+        await site.define(anything_goes())
+        sent = {"a": 1.0, "b": -2.0, "c": [1e3], "d": {"e": 1.5}, "f": 1e300, "g": "1.0]"}
+        answer = await site.ask("POST", CRONTABS, {**crontab(), "any": sent}, wire=True)
+        printed = {"a": 1, "b": -2, "c": [1000], "d": {"e": 1.5}, "f": 1e300, "g": "1.0]"}
+        assert answer.status == 201
+        assert repr(answer.obj["any"]) == repr(printed)
+
+    on_server(scene)

@@ -43,6 +43,8 @@ def _simpler(step: Step) -> Iterator[Step]:
     path, _, query = step.path.partition("?")
     options = query.split("&") if query else []
     for index in range(len(options)):
+        if options[index].startswith("timeoutSeconds="):
+            continue  # a watch without it would not end
         rest = "&".join(options[:index] + options[index + 1 :])
         yield replace(step, path=f"{path}?{rest}" if rest else path)
     if step.content_type == PROTOBUF:

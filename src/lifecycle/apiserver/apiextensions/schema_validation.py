@@ -26,6 +26,7 @@ from lifecycle.api.field_errors import (
 from lifecycle.api.go_format import go_quote
 from lifecycle.api.go_json.encode import marshal
 from lifecycle.api.go_regexp import compile_regexp
+from lifecycle.api.same_value import same_value
 from lifecycle.api.wire import Object
 from lifecycle.apiserver.apiextensions.formats import FORMATS
 
@@ -287,9 +288,7 @@ def _correlated(schema: Object, old: Any) -> Any:
 
 def _enum(value: Any, schema: Object, path: str) -> list[FieldError]:
     allowed = schema.get("enum")
-    if not allowed or any(
-        type(value) is type(each) and value == each for each in allowed
-    ):
+    if not allowed or any(same_value(value, each) for each in allowed):
         return []
     names = [each if isinstance(each, str) else marshal(each) for each in allowed]
     return [not_supported(path or NO_PATH, value, names, plain=True)]

@@ -12,6 +12,7 @@ Upstream:
 
 from __future__ import annotations
 
+import re
 from typing import Any
 
 from lifecycle.api import fast_json, status
@@ -167,7 +168,10 @@ class CustomResourceRules:
                 f"the API version in the data ({actual_version}) does not match the"
                 f" expected API version ({self.api_version})"
             )
-        mine = fast_json.loads(fast_json.dumps(obj, option=fast_json.OPT_SORT_KEYS))
+        text = fast_json.dumps(obj, option=fast_json.OPT_SORT_KEYS)
+        mine = fast_json.loads(text)
+        if _HAS_WHOLE_FLOATS(text):
+            mine = _as_go_prints(mine)
         decoded, strict = decode({**mine, "kind": kind}, api_version, kind)
         decoded["kind"] = mine["kind"]
         if not self.preserves:
@@ -331,6 +335,21 @@ def prepare_for_status_update(new: Object, old: Object) -> None:
     new.pop("status", None)
     if state is not None:
         new["status"] = state
+
+
+_HAS_WHOLE_FLOATS = re.compile(rb"[0-9](\.0|e\+?[0-9]+)[],}]").search
+"""Or may have: it could be part of a text."""
+
+
+def _as_go_prints(value: Any) -> Any:
+    """With `1` for `1.0`, as a float without a fraction is printed."""
+    if isinstance(value, dict):
+        return {key: _as_go_prints(item) for key, item in value.items()}
+    if isinstance(value, list):
+        return list(map(_as_go_prints, value))
+    if isinstance(value, float) and value.is_integer() and abs(value) < 1 << 63:
+        return int(value)
+    return value
 
 
 def _go_type(resource: Resource, suffix: str) -> str:

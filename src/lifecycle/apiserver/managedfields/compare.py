@@ -15,6 +15,7 @@ from typing import Any
 
 from lifecycle.api.fieldpath.field_sets import LEAF, Fields, union
 from lifecycle.api.fieldpath.path_elements import SELF, sorted_elements, value_element
+from lifecycle.api.same_value import same_value
 from lifecycle.apiserver.managedfields.typed import KEYED, SET, STRUCT, Type
 
 _ABSENT: Any = object()
@@ -32,7 +33,7 @@ def whole(t: Type, value: Any) -> Fields:
         if t.shape == STRUCT:
             fields = t.fields
             for name in sorted(value):
-                known = fields.get(name)
+                known = fields.get(name) or t.field(name)
                 if known is None:
                     out[f"f:{name}"] = LEAF
                 else:
@@ -95,10 +96,12 @@ def _dicts(t: Type, old: dict[str, Any], new: dict[str, Any]) -> tuple[Fields, F
     for name in sorted(new):
         value = new[name]
         before = old.get(name, _ABSENT)
-        if before is value or before == value:
+        if before is value or (
+            before == value and not (t.loose and not same_value(before, value))
+        ):
             continue
         if struct:
-            known = t.fields.get(name)
+            known = t.field(name)
             if known is None:
                 continue
             element, child = known
@@ -111,7 +114,7 @@ def _dicts(t: Type, old: dict[str, Any], new: dict[str, Any]) -> tuple[Fields, F
     if len(old) + len(changed) > len(new) or not old.keys() <= new.keys():
         for name in sorted(old.keys() - new.keys()):
             if struct:
-                known = t.fields.get(name)
+                known = t.field(name)
                 if known is None:
                     continue
                 gone[known[0]] = whole(known[1], old[name])
@@ -138,7 +141,7 @@ def _lists(
     child = t.element if t.shape == KEYED else None
     for element in sorted_elements(old.keys() | new.keys()):
         before, after = old.get(element, []), new.get(element, [])
-        if before == after:
+        if before == after and not (t.loose and not same_value(before, after)):
             continue
         if len(before) > 1 or len(after) > 1:
             _duplicates(child, element, before, after, changed, gone)

@@ -29,6 +29,7 @@ class Type:
 
     __slots__ = (
         "_fields",
+        "_loose",
         "_schema",
         "defaults",
         "element",
@@ -38,7 +39,9 @@ class Type:
         "shape",
     )
 
-    def __init__(self, shape: int, schema: Schema | None = None) -> None:
+    def __init__(
+        self, shape: int, schema: Schema | None = None, *, loose: bool | None = None
+    ) -> None:
         self.shape = shape
         self.leaf = shape == LEAF_SHAPE
         self.element: Type = self
@@ -47,6 +50,7 @@ class Type:
         self.defaults: dict[str, Any] = {}
         self._schema = schema
         self._fields: dict[str, tuple[str, Type]] | None = None
+        self._loose = loose
 
     @property
     def schema(self) -> Schema | None:
@@ -65,6 +69,29 @@ class Type:
                 name: (f"f:{name}", type_of(schema)) for name, schema in known.items()
             }
         return fields
+
+    def field(self, name: str) -> tuple[str, Type] | None:
+        """Path element and type of a struct's field; None for one that it does not
+        know, unless it keeps those.
+        """
+        known = self.fields.get(name)
+        if known is None and self._schema is not None and self._schema.preserve_unknown:
+            return f"f:{name}", DEDUCED
+        return known
+
+    @property
+    def loose(self) -> bool:
+        """Whether there are values below of which nothing says what they are. What may
+        contain itself counts as such, too.
+        """
+        if self._loose is None:
+            self._loose = True
+            if self.shape == STRUCT:
+                keeps = self._schema is not None and self._schema.preserve_unknown
+                self._loose = keeps or any(t.loose for _, t in self.fields.values())
+            else:
+                self._loose = self.element is not self and self.element.loose
+        return self._loose
 
     def item_element(self, item: Any) -> str:
         """The path element of an item of a keyed list. Raises ValueError for an item
@@ -102,7 +129,9 @@ class Type:
 
 
 LEAF_TYPE = Type(LEAF_SHAPE)
-DEDUCED = Type(MAP)
+RAW = Type(LEAF_SHAPE, loose=True)
+"""The type of what is owned as a whole, and may be anything."""
+DEDUCED = Type(MAP, loose=True)
 """The type of what has no schema: looks like its value."""
 
 
@@ -119,7 +148,7 @@ def _compile(schema: Schema) -> Type:
     if kind == "list":
         return _list(schema)
     if schema.map_type == "atomic":
-        return LEAF_TYPE
+        return RAW if schema.preserve_unknown else LEAF_TYPE
     if kind == "object":
         return Type(STRUCT, schema)
     if kind == "map":
@@ -129,7 +158,7 @@ def _compile(schema: Schema) -> Type:
         )
         return compiled
     if schema.name.endswith(".RawExtension"):
-        return LEAF_TYPE
+        return RAW
     return DEDUCED if kind == "any" and not schema.format else LEAF_TYPE
 
 

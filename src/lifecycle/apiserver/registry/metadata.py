@@ -13,6 +13,7 @@ from lifecycle.api.clock import Clock
 from lifecycle.api.go_format import go_quote
 from lifecycle.api.names import NameSource
 from lifecycle.api.resources import Resource
+from lifecycle.api.same_value import same_value
 from lifecycle.api.status import bad_request, failure, invalid
 from lifecycle.api.validation.content import name_is_path_segment
 from lifecycle.api.wire import Object
@@ -197,10 +198,12 @@ def is_unchanged(new: Object, old: Object) -> bool:
     """
     if new.keys() != old.keys():
         return False
-    for key, value in new.items():
-        if key != "metadata" and value != old[key]:
-            return False
-    return _meaning(new["metadata"]) == _meaning(old["metadata"])
+    content = [key for key in new if key != "metadata"]
+    if any(new[key] != old[key] for key in content):
+        return False
+    return _meaning(new["metadata"]) == _meaning(old["metadata"]) and all(
+        same_value(new[key], old[key]) for key in content
+    )
 
 
 def _meaning(metadata: Object) -> Object:

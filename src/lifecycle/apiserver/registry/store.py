@@ -43,6 +43,7 @@ from lifecycle.apiserver.registry.rest.sent_empties import causes_as_sent
 from lifecycle.apiserver.registry.rest.strategy import Strategy
 from lifecycle.apiserver.registry.rest.update import before_update, validate_update
 from lifecycle.apiserver.registry.scope import RequestScope
+from lifecycle.apiserver.registry.shared_parts import with_parts_of
 from lifecycle.apiserver.storage.cacher.cached_object import Cached
 from lifecycle.apiserver.storage.cacher.cacher import Cacher
 from lifecycle.etcd.codec import JSON, encode_value
@@ -397,6 +398,7 @@ class ResourceStore:
         if scope.dry_run:
             encode_value(new)
             return Cached(key, new, stored.revision)
+        new = await beside(scope.size, with_parts_of, old, new)
         return await self.write(key, new, stored.revision)
 
     async def _is_stale(self, key: str) -> bool:

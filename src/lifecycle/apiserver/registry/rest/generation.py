@@ -12,6 +12,7 @@ from __future__ import annotations
 from collections.abc import Collection
 from enum import Enum, auto
 
+from lifecycle.api.same_value import same_value
 from lifecycle.api.schema.empties import Empty, within
 from lifecycle.api.wire import Object
 
@@ -63,7 +64,9 @@ class Generation(Enum):
                     new["metadata"].get("labels") != old["metadata"].get("labels")
                 )
             case Generation.WITHOUT_METADATA:
-                return _content(new, ("metadata",)) != _content(old, ("metadata",))
+                return not same_value(
+                    _content(new, ("metadata",)), _content(old, ("metadata",))
+                )
 
 
 def _differs(new: Object, old: Object, key: str) -> bool:
