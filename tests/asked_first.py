@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 from collections.abc import Awaitable, Callable
 
 from lifecycle.api.wire import Request, Response
@@ -13,6 +14,16 @@ First = Callable[[Request], Awaitable[None]]
 
 async def lets_pass(request: Request) -> None:
     """What nothing is the matter with."""
+
+
+class Silence:
+    """Lets everything pass until it has `fallen`, and then nothing."""
+
+    fallen = False
+
+    async def first(self, request: Request) -> None:
+        if self.fallen:
+            await asyncio.Event().wait()
 
 
 class AskedFirst:

@@ -8,17 +8,16 @@ electors of ours live through the same in front of ours, on virtual time.
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Awaitable, Callable
 from datetime import datetime
 from typing import Any
 
 from lifecycle.api.resources import resource
 from lifecycle.api.version import user_agent
-from lifecycle.api.wire import MASTERS, Object, UserInfo
+from lifecycle.api.wire import MASTERS, Object, Request, Response, UserInfo
 from lifecycle.apiserver.server.create_server_chain import create_server_chain
 from lifecycle.apiserver.server.generic_api_server import GenericAPIServer
 from lifecycle.client.leader_election import LeaderElector
-from lifecycle.client.rest import Client
+from lifecycle.client.rest import Client, Transport
 from lifecycle.cluster.rehearsal import on_virtual_time
 from lifecycle.compare import AgreementTable
 from lifecycle.compare.compare import compare
@@ -39,6 +38,26 @@ NAMESPACE, NAME = (
 ADMIN = UserInfo("root", (MASTERS, "system:authenticated"))
 
 
+VERBS = {"GET": "get", "POST": "create", "PUT": "update"}
+
+
+class _Noting:
+    """A transport that notes what is done with the Lease: `verbs`, in order."""
+
+    def __init__(self, inner: Transport) -> None:
+        self._inner = inner
+        self.verbs: list[str] = []
+
+    async def round_trip(self, request: Request) -> Response:
+        """Note, and pass on."""
+        self.verbs.append(VERBS[request.method])
+        return await self._inner.round_trip(request)
+
+    async def close(self) -> None:
+        """See `Transport`."""
+        await self._inner.close()
+
+
 class _Candidate:
     """An elector that runs as a controller manager has it, and the verbs that it used:
     `verbs`, in order.
@@ -46,26 +65,14 @@ class _Candidate:
 
     def __init__(self, server: GenericAPIServer, name: str) -> None:
         self.name = name
-        self.verbs: list[str] = []
-        client: Any = Client(
-            server.in_process_transport(ADMIN), user_agent("kube-controller-manager")
-        )
-        for verb in ("get", "create", "update"):
-            setattr(client, verb, self._noted(verb, getattr(client, verb)))
+        noting = _Noting(server.in_process_transport(ADMIN))
+        self.verbs = noting.verbs
+        client = Client(noting, user_agent("kube-controller-manager"))
         self.elector = LeaderElector(
             client, NAME, name, clock=server.clock, namespace=NAMESPACE,
             lease_duration=DURATION, renew_deadline=DEADLINE, retry_period=RETRY,
         )  # fmt: skip
         self.task = asyncio.create_task(self._run(), name=f"candidate {name}")
-
-    def _noted(
-        self, verb: str, call: Callable[..., Awaitable[Object]]
-    ) -> Callable[..., Awaitable[Object]]:
-        async def noted(*arguments: Any) -> Object:
-            self.verbs.append(verb)
-            return await call(*arguments)
-
-        return noted
 
     async def _run(self) -> None:
         await self.elector.acquire()

@@ -9,15 +9,15 @@ import pytest
 
 from lifecycle.api.clock import Clock, run_virtual
 from lifecycle.api.resources import resource
-from lifecycle.api.wire import Request, Response
 from lifecycle.client.leader_election import LeaderElector
-from lifecycle.client.rest import Client
+from lifecycle.client.rest import Client, Transport
 from lifecycle.cluster.alone.leading import (
     LeaderElectionConfiguration,
     LeaderElectionLost,
     new_elector,
     run_as_leader,
 )
+from tests.asked_first import AskedFirst, Silence
 from tests.fake_api import FakeAPI
 
 LEASES = resource("leases.coordination.k8s.io")
@@ -26,7 +26,7 @@ LEASES = resource("leases.coordination.k8s.io")
 class Replica:
     """One of several; `story` is what happened to it."""
 
-    def __init__(self, api: FakeAPI, **config: float) -> None:
+    def __init__(self, api: Transport, **config: float) -> None:
         settings = replace(LeaderElectionConfiguration(), **config)  # type: ignore[arg-type]
         self.elector: LeaderElector = new_elector(Client(api, "x/1"), settings, "component", Clock())
         self.story: list[str] = []
@@ -71,7 +71,7 @@ def test_the_second_stands_by_and_works_as_soon_as_the_first_is_told_to_end() ->
     run_virtual(main())
 
 
-def test_who_loses_the_lease_stops_at_once() -> None:
+def test_who_does_not_get_a_lost_lease_back_in_time_stops() -> None:
     async def main() -> None:
         api = FakeAPI()
         one = Replica(api)
@@ -82,6 +82,7 @@ def test_who_loses_the_lease_stops_at_once() -> None:
         await Client(api, "y/1").update(LEASES, taken)
         with pytest.raises(LeaderElectionLost, match="leaderelection lost"):
             await running
+        assert asyncio.get_running_loop().time() == pytest.approx(16)  # it looked at 6, and for ten seconds
         assert one.story == ["leads", "works", "stops"]
         [lease] = api.items(LEASES)
         assert lease["spec"]["holderIdentity"] == "other"  # nothing was given back that is not ours
@@ -91,16 +92,11 @@ def test_who_loses_the_lease_stops_at_once() -> None:
 
 def test_a_silent_server_does_not_hold_up_the_end() -> None:
     async def main() -> None:
-        api, loop = FakeAPI(), asyncio.get_running_loop()
-        one = Replica(api)
+        silence, loop = Silence(), asyncio.get_running_loop()
+        one = Replica(AskedFirst(FakeAPI(), silence.first))
         running = asyncio.ensure_future(one.run())
         await asyncio.sleep(1)
-
-        async def silent(request: Request) -> Response:
-            await asyncio.sleep(3600)
-            raise AssertionError
-
-        api.round_trip = silent  # type: ignore[method-assign]
+        silence.fallen = True
         began = loop.time()
         running.cancel()
         await asyncio.gather(running, return_exceptions=True)

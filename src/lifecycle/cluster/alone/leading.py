@@ -1,8 +1,9 @@
 """Work only while leading: of several replicas of a component, one.
 
-Who loses the lease stops at once and leaves the process, as upstream does: whatever
-started it starts it again, with empty caches. Who is told to end gives the lease back,
-so that the next one need not wait until it has run out.
+Who loses the lease, and does not get it back before the renew deadline, stops and
+leaves the process, as upstream does: whatever started it starts it again, with empty
+caches. Who is told to end gives the lease back, so that the next one need not wait
+until it has run out.
 
 Upstream: `client-go/tools/leaderelection/leaderelection.go` (`RunOrDie`),
 `component-base/config/types.go` (`LeaderElectionConfiguration`),
