@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import argparse
 import asyncio
+import re
 import signal
 import sys
 import tempfile
@@ -16,6 +17,7 @@ from typing import Any
 
 from tests.differential.answers import differences
 from tests.differential.case import CASES, Case
+from tests.differential.definitions import define
 from tests.differential.fields import Fields
 from tests.differential.freedoms import explained
 from tests.differential.player import Player, Target, play
@@ -112,7 +114,12 @@ async def _fuzz(arguments: argparse.Namespace, real_config: Path, our_config: Pa
     async with HTTPTarget(real_config) as real, HTTPTarget(our_config) as ours:
         await asyncio.gather(ready(real), ready(ours))
         comparison = Comparison(real, ours, f"{arguments.seed}")
+        await asyncio.gather(define(real), define(ours))
         shapes = await published(real)
+        if arguments.kinds:
+            shapes = replace(
+                shapes, kinds=tuple(kind for kind in shapes.kinds if re.search(arguments.kinds, kind.kind))
+            )
         scenes = Scenes(shapes, arguments.seed) if arguments.fields is None else Fields(shapes, arguments.fields)
         seen: set[Any] = set()
         try:
@@ -186,6 +193,9 @@ def main() -> int:
         nargs="?",
         const="",
         help="instead of random cases, each field of the kinds that match, such as apps/v1/",
+    )
+    parser.add_argument(
+        "--kinds", default="", help="only those that match, such as 'Widget|Anything', which are custom"
     )
     parser.add_argument("--show", type=int, default=20, help="how many unexplained ones are printed")
     parser.add_argument("--no-shrink", dest="shrink", action="store_false", help="print them as they were found")

@@ -10,6 +10,7 @@ import copy
 from random import Random
 from typing import Any
 
+from tests.differential import definitions
 from tests.differential.published import Kind, Published, Schema
 from tests.differential.values import WRONG, Values
 
@@ -87,6 +88,7 @@ PLAIN: dict[str, dict[str, Any]] = {
     },
     "SelfSubjectAccessReview": {"spec": {"resourceAttributes": {"verb": "get", "resource": "pods"}}},
     "SelfSubjectRulesReview": {"spec": {"namespace": "default"}},
+    **definitions.PLAIN,
 }
 _NAMES = {"Namespace": "made-{ns}", "APIService": "v1.{ns}.example.com"}
 

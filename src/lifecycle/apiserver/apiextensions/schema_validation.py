@@ -100,7 +100,8 @@ def _type_errors(value: Any, schema: Object, path: str) -> list[FieldError]:
     if actual_type == "number" and "integer" in types and _is_json_integer(value):
         return []
     wanted = ",".join(types)
-    if schema.get("format") in _NUMERIC_FORMATS and not isinstance(value, str | list):
+    known = schema.get("format") in {*_NUMERIC_FORMATS, *FORMATS}
+    if known and not isinstance(value, str | list):
         wanted = schema["format"]
         actual_type = {"number": "float64", "integer": "int64"}.get(actual_type, "")
     message = f"{path} in body must be of type {wanted}: {go_quote(actual_type)}"
@@ -214,6 +215,11 @@ def _number(value: int | float, schema: Object, path: str) -> list[FieldError]:
         schema.get("maximum"),
         schema.get("minimum"),
     )
+    if isinstance(value, int):  # upstream cuts off the factor's fraction
+        factor = factor and int(factor)
+        if factor is not None and factor <= 0:
+            why = f"factor MultipleOf declared for {path} must be positive: {factor}"
+            errors.append(invalid(path, factor, why))
     if factor and not float(value / factor).is_integer():
         errors.append(
             invalid(

@@ -7,7 +7,7 @@ everything else is the registry's business, as for a Pod.
 Upstream:
 `apiextensions-apiserver/pkg/registry/customresource/{strategy,status_strategy,validator}.go`,
 `pkg/apiserver/customresource_handler.go` (`schemaCoercingDecoder`,
-`unstructuredDefaulter`), v1.36. Left out: checking the metadata of embedded resources.
+`unstructuredDefaulter`), v1.36.
 """
 
 from __future__ import annotations
@@ -19,8 +19,10 @@ from lifecycle.api import fast_json, status
 from lifecycle.api.field_errors import FieldError, invalid
 from lifecycle.api.resources import Resource
 from lifecycle.api.schema import compile_schema, decode
+from lifecycle.api.schema.decode import cannot_be_handled
 from lifecycle.api.validation import content
 from lifecycle.api.wire import Object
+from lifecycle.apiserver.apiextensions import embedded_resources
 from lifecycle.apiserver.apiextensions.cel_rules import (
     BLOCKING,
     UNCHECKED,
@@ -179,6 +181,9 @@ class CustomResourceRules:
                 *strict,
                 *(f'unknown field "{path}"' for path in prune(decoded, self.schema)),
             ]
+        unreadable = embedded_resources.coerce(decoded, self.schema)
+        if unreadable is not None:
+            raise cannot_be_handled(kind, api_version, kind, str(unreadable))
         return decoded, strict
 
     def from_storage(self, obj: Object) -> Object:
@@ -238,6 +243,7 @@ class CustomResourceRules:
         )
         errors += validate_value(obj, self.schema)
         errors += self._scale_errors(obj, spec=True)
+        errors += embedded_resources.validate(obj, self.schema)
         errors += validate_list_types(obj, self.schema)
         return errors + self._rules(obj, ABSENT, errors)
 
@@ -249,6 +255,7 @@ class CustomResourceRules:
         errors = validate_object_meta_update(new["metadata"], old["metadata"])
         errors += validate_value(new, self.schema, "", old)
         errors += self._scale_errors(new, spec=True)
+        errors += embedded_resources.validate(new, self.schema)
         return self._against_the_old(new, old, errors)
 
     def validate_status_update(self, new: Object, old: Object) -> list[FieldError]:

@@ -75,18 +75,20 @@ def _by_key(t: Type, items: list[Any]) -> dict[str, list[Any]]:
 
 
 def compare(t: Type, old: Any, new: Any) -> tuple[Fields, Fields]:
-    """(changed, gone) below a place that exists on both sides; `changed` is `{".": {}}`
-    if the place itself is one differing value.
+    """(changed, gone) below a place that exists on both sides; `"."` is in `changed` if
+    the place itself is one differing value, or was and is no more.
 
     The two values must differ. Raises ValueError for list items without their keys.
     """
-    if not t.leaf and (old or new):
-        kinds = {type(old or new), type(new or old)}
-        if kinds == {dict}:
-            return _dicts(t, old or {}, new or {})
-        if kinds == {list} and t.shape in (KEYED, SET):
-            return _lists(t, _by_key(t, old or []), _by_key(t, new or []))
-    return {SELF: LEAF}, LEAF
+    if t.leaf:
+        return {SELF: LEAF}, LEAF
+    kinds = {type(value) for value in (old, new) if value is not None}
+    if kinds == {dict}:
+        return _dicts(t, old or {}, new or {})
+    if kinds == {list} and t.shape in (KEYED, SET):
+        return _lists(t, _by_key(t, old or []), _by_key(t, new or []))
+    inside = {key: part for key, part in whole(t, old).items() if key != SELF}
+    return {SELF: LEAF, **whole(t, new)}, inside
 
 
 def _dicts(t: Type, old: dict[str, Any], new: dict[str, Any]) -> tuple[Fields, Fields]:
@@ -128,7 +130,7 @@ def _enter(
 ) -> None:
     more, less = compare(child, old, new) if not child.leaf else ({SELF: LEAF}, LEAF)
     if more:
-        changed[element] = LEAF if SELF in more else more
+        changed[element] = LEAF if list(more) == [SELF] else more
     if less:
         gone[element] = less
 

@@ -126,7 +126,8 @@ async def change_scale(
         assert live is not None  # nothing is created here
         before = scale_of(live, scope.strategy)
         owned = live["metadata"].get("managedFields")
-        before["metadata"]["managedFields"] = scale_entries(owned)
+        if entries := scale_entries(owned):
+            before["metadata"]["managedFields"] = entries
         after = change(before)
         tracked = (after.get("metadata") or {}).get("managedFields")
         after, _ = decode(after, VERSION, KIND)
@@ -145,13 +146,15 @@ async def change_scale(
                 now=now,
             )
         version = metadata.get("resourceVersion")
-        entries = parent_entries(
-            owned, metadata.get("managedFields"), resource.api_version
-        )
-        changed = {**live["metadata"], "managedFields": entries}
+        changed = {
+            **live["metadata"],
+            "managedFields": parent_entries(
+                owned, metadata.get("managedFields"), resource.api_version
+            ),
+        }
         if version:
             changed["resourceVersion"] = version
-        else:
+        elif paths is None:  # of a custom resource it stays that of the object
             changed.pop("resourceVersion")
         replicas = (after.get("spec") or {}).get("replicas", 0)
         if paths is not None:

@@ -9,6 +9,7 @@ Upstream: `apiserver/pkg/endpoints/handlers/update.go` (`UpdateResource`), v1.36
 from __future__ import annotations
 
 from lifecycle.api.schema.empties import moved
+from lifecycle.api.status import StatusError, bad_request
 from lifecycle.api.wire import Object, Request, Response
 from lifecycle.api.worker import beside
 from lifecycle.apiserver.endpoints.handlers.rest import RestHandler, form
@@ -19,6 +20,15 @@ from lifecycle.apiserver.registry.metadata import (
     dedup_owner_references,
 )
 from lifecycle.apiserver.registry.scope import RequestScope
+
+CANNOT = "cannot be handled as a Scale: "
+UNKNOWN_SCALE = (
+    'no kind is registered for the type v1.Scale in scheme "pkg/apiserver/'
+    'customresource_handler.go:781"'
+)
+"""What is said of a Scale of a custom resource, whatever is wrong with it: where the
+words for that are looked for, nobody knows the kind.
+"""
 
 
 async def update_resource(
@@ -57,6 +67,11 @@ async def update_scale(
     """Another number of replicas."""
     accepted = form(request)
     check_write_options(request, "UpdateOptions")
-    new = await rest.read(request, scope, scales.VERSION, scales.KIND)
+    try:
+        new = await rest.read(request, scope, scales.VERSION, scales.KIND)
+    except StatusError as error:
+        if scope.strategy.scale is not None and CANNOT in error.message:
+            raise bad_request(UNKNOWN_SCALE) from None
+        raise
     scale = await scales.update_scale(rest.store(scope), scope, new)
     return rest.answer_scale(request, scope, scale, accepted)
