@@ -12,10 +12,13 @@ from lifecycle.cluster.one_node import OneNode, on_one_node
 from lifecycle.cri.apis.runtime import Runtime
 from lifecycle.historical.kubelet.cpu_weight import cpu_shares_to_weight_linear
 from lifecycle.inspector import open_recording
+from lifecycle.kubelet.cm.cpumanager.cpu_manager import RECONCILE_PERIOD
 from lifecycle.kubelet.cm.resource_config import cpu_shares_to_weight, milli_cpu_to_shares
 from lifecycle.kubelet.config.file import FILE_CHECK_FREQUENCY
 from lifecycle.kubelet.config.http import HTTP_CHECK_FREQUENCY
+from lifecycle.kubelet.eviction.eviction_manager import MONITORING_INTERVAL
 from lifecycle.kubelet.images.credentials import urls_match
+from lifecycle.kubelet.images.image_gc_manager import FsStats, usage_percent
 from lifecycle.kubelet.images.image_pull_manager import PullRecords
 from lifecycle.kubelet.lifecycle.admit_handlers import default_handlers
 from lifecycle.kubelet.lifecycle.interfaces import PodAdmitResult
@@ -138,3 +141,16 @@ def test_a_runtime_can_be_asked_in_the_four_ways_of_probes() -> None:
     assert "It has four ways." in PAGES["probes"]
     assert {"exec_sync", "http_get", "tcp_connect"} <= set(dir(Runtime))
     assert "grpc" in (ROOT / "src/lifecycle/kubelet/prober/prober.py").read_text()
+
+
+def test_what_counts_as_85_percent() -> None:
+    told = re.search(r"(\d+\.\d) percent taken count as (\d+)", PAGES["garbage-collection"])
+    assert told is not None
+    taken, counts_as = round(float(told[1]) * 10), int(told[2])
+    assert usage_percent(FsStats(available=1000 - taken, capacity=1000)) == counts_as
+
+
+def test_what_happens_every_ten_seconds() -> None:
+    assert "the eviction manager, which looks every ten seconds" in PAGES["garbage-collection"]
+    assert "goes through all containers every ten seconds" in PAGES["cpu-manager"]
+    assert MONITORING_INTERVAL == RECONCILE_PERIOD == 10

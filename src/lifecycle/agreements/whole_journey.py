@@ -24,6 +24,7 @@ from lifecycle.trace.recorded import recorded_journey
 
 MOMENTS, WRITES, PRINTED = "moments, in their order", "writes", "kubectl's own word"
 KUBELET, READY = "the first word from a kubelet", "all pods are ready"
+WATCH = "watch"  # who says that all are ready; nothing is written for that
 _KINDS = {"deployments": "Deployment", "replicasets": "ReplicaSet", "pods": "Pod"}
 _PATH = re.compile(r"/namespaces/[^/]+/(\w+)(?:/[^/]+)?(?:/(\w+))?$")
 _ASIDE = ("events", "serviceaccounts")
@@ -87,13 +88,14 @@ def whole_journey_agreement(
     """
     followed = followed or on_a_loop(follow())
     theirs = recorded_journey(recording.path)
+    written = [step for step in theirs.steps if step.component != WATCH]
     typed = (recording.path / "kubectl" / "01-create.txt").read_text()
     table = AgreementTable(
         "The whole journey",
         followed.journey.provenance,
         f"recording {recording.provenance}",
         lambda table: (
-            f"One command, followed through a real cluster's {len(theirs.steps)} writes"
+            f"One command, followed through a real cluster's {len(written)} writes"
             f" and through the {len(followed.journey.steps)} steps of ours: what has to"
             f" come one after the other, what is written, what is said;"
             f" {table.outcome('rows')}."
@@ -103,11 +105,7 @@ def whole_journey_agreement(
     here, there = (" · ".join(side["one after the other"]) for side in (ours, real))
     table.add("journey", MOMENTS, here, there, compare(ours, real))
     mine = counted(our_writes(followed.journey))
-    others = counted(
-        step.stage
-        for step in theirs.steps
-        if step.component != "watch" and step.attributes["code"] < 400
-    )
+    others = counted(step.stage for step in written if step.attributes["code"] < 400)
     table.add("journey", WRITES, _told(mine), _told(others), compare(mine, others))
     word, recorded = followed.printed, parse_transcript(typed).out.rstrip() + "\n"
     table.add("journey", PRINTED, word, recorded, compare(word, recorded))
