@@ -18,6 +18,7 @@ from hypothesis import HealthCheck, settings
 
 from tests.files_in_memory import use_memory
 from tests.second_try import pytest_runtest_setup as pytest_runtest_setup
+from tests.watchman import pytest_timeout_set_timer as pytest_timeout_set_timer
 
 # how long an example takes is the machine's business, and measured in benchmarks
 settings.register_profile("untimed", deadline=None, suppress_health_check=[HealthCheck.too_slow])

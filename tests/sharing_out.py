@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections import OrderedDict
+from collections.abc import Sequence
 from functools import cache
 from pathlib import Path
 from typing import Any
@@ -71,12 +72,40 @@ def place(scope: str) -> int:
     return next((number for number, long in enumerate(LONG) if scope.startswith(long)), len(LONG))
 
 
+class Numbered(list[str]):
+    """Tests, each of which has its place looked up: xdist asks for the place of each of nineteen thousand."""
+
+    def __init__(self, tests: Sequence[str]) -> None:
+        super().__init__(tests)
+        self._places = {test: number for number, test in reversed(list(enumerate(tests)))}
+
+    def index(self, test: str, *_: Any) -> int:
+        """Where it stands first. Raises ValueError if it does not."""
+        if test not in self._places:
+            raise ValueError(test)
+        return self._places[test]
+
+
 class ByFile(LoadFileScheduling):
     """Workers share the tests file by file, so that a fixture is set up once; what is about the host goes to one worker."""
 
     def __init__(self, config: pytest.Config, log: Any) -> None:
         super().__init__(config, log)
         self.workqueue = LongestFirst()
+
+    def add_node_collection(self, node: Any, collection: Sequence[str]) -> None:
+        """See `Numbered`."""
+        super().add_node_collection(node, collection)
+        if node in self.registered_collections:
+            self.registered_collections[node] = Numbered(collection)
+
+    def mark_test_complete(self, node: Any, item_index: int, duration: float = 0) -> None:
+        """What a worker is done with need not be counted again after each of its tests."""
+        super().mark_test_complete(node, item_index, duration)
+        scope = self._split_scope(self.registered_collections[node][item_index])
+        work = self.assigned_work.get(node, {})
+        if all(work.get(scope, {"not its own": False}).values()):
+            del work[scope]
 
     def _split_scope(self, nodeid: str) -> str:
         if nodeid.startswith(THE_HOST) or (nodeid.startswith(BY_TEST) and nodeid.endswith(HOST_LABS)):

@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from tests.conftest import ROOT
-from tests.sharing_out import BY_TABLE, BY_TEST, HOST_LABS, LONG, THE_HOST, ByFile, LongestFirst
+from tests.sharing_out import BY_TABLE, BY_TEST, HOST_LABS, LONG, THE_HOST, ByFile, LongestFirst, Numbered
 
 
 class Sharing(ByFile):
@@ -44,3 +44,48 @@ def test_the_longest_is_begun_first_and_the_others_in_their_order() -> None:
 )
 def test_what_belongs_together_goes_to_one_worker(nodeid: str, scope: str) -> None:
     assert Sharing()._split_scope(nodeid) == scope
+
+
+def test_a_test_is_found_where_it_stands_first() -> None:
+    numbered = Numbered(["a", "b", "a"])
+    assert [numbered.index("a"), numbered.index("b"), numbered == ["a", "b", "a"]] == [0, 1, True]
+    with pytest.raises(ValueError, match="c"):
+        numbered.index("c")
+
+
+class Node:
+    """A worker that is told what to run. `sent`: what it was told."""
+
+    shutting_down = False
+
+    def __init__(self) -> None:
+        self.sent: list[list[int]] = []
+
+    def send_runtest_some(self, numbers: list[int]) -> None:
+        self.sent.append(numbers)
+
+    def shutdown(self) -> None:
+        self.shutting_down = True
+
+
+def test_what_is_done_is_not_counted_again_and_everything_is_given_out(
+    pytestconfig: pytest.Config, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(pytestconfig.option, "tx", ["popen"])
+    tests = [f"tests/{name}.py::test_{number}" for name in ("one", "two", "three", "four") for number in range(3)]
+    sharing = ByFile(pytestconfig, None)
+    node = Node()
+    sharing.add_node(node)
+    sharing.add_node_collection(node, tests)
+    sharing.schedule()
+    done = []
+    while len(done) < sum(map(len, node.sent)):
+        for number in [number for numbers in node.sent for number in numbers][len(done) :]:
+            sharing.mark_test_complete(node, number)
+            done.append(number)
+            assert sum(map(len, sharing.assigned_work[node].values())) < 9
+    assert sorted(done) == list(range(len(tests)))
+    assert sharing.assigned_work[node] == {}
+    assert node.shutting_down
+    assert sharing.tests_finished
+    assert sharing.remove_node(node) is None

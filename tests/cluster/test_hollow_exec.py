@@ -5,7 +5,6 @@ from __future__ import annotations
 import json
 from pathlib import Path
 
-import kubernetes as official
 import pytest
 
 from lifecycle.cluster.background import BackgroundCluster
@@ -118,6 +117,8 @@ def test_a_shell_answers_what_is_typed(files: Kubectl) -> None:
 
 
 def test_a_tag_that_does_not_exist_is_not_pulled(kubectl: Kubectl, cluster: BackgroundCluster, namespace: str) -> None:
+    from kubernetes import client, watch
+
     kubectl("run", "lost", "--image=nginx:no-such", "--restart=Never")
     name = "docker.io/library/nginx:no-such"
     message = (
@@ -125,8 +126,8 @@ def test_a_tag_that_does_not_exist_is_not_pulled(kubectl: Kubectl, cluster: Back
         f' failed to resolve reference "{name}": {name}: not found'
     )
     states: dict[str, set[str]] = {}
-    list_pods = official.client.CoreV1Api(cluster.api_client).list_namespaced_pod
-    for event in official.watch.Watch().stream(list_pods, namespace, timeout_seconds=30):
+    list_pods = client.CoreV1Api(cluster.api_client).list_namespaced_pod
+    for event in watch.Watch().stream(list_pods, namespace, timeout_seconds=30):
         for status in event["object"].status.container_statuses or ():
             waiting = status.state.waiting
             states.setdefault(waiting.reason, set()).add(waiting.message or message)

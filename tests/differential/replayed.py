@@ -14,12 +14,13 @@ from tests.differential.answers import differences
 from tests.differential.case import Step
 from tests.differential.kept import Kept
 from tests.differential.player import Player
+from tests.furnished import restored
 
 
 async def disagreements(*cases: Kept) -> list[str]:
     """Where a new server of ours, asked for one case after the other, says something else."""
     server = create_server_chain(MemoryStore())
-    await server.start()
+    await server.start(restored)
     try:
         target = HandlerTarget(server, ("kubernetes-admin", (MASTERS,)))
         found = []

@@ -2,14 +2,18 @@
 
 from __future__ import annotations
 
+import asyncio
 import re
+from collections.abc import AsyncIterator
 from concurrent.futures import ThreadPoolExecutor
+from typing import Any
 
 import pytest
 
+from lifecycle.api.wire import Request, Response, WatchFrame
 from lifecycle.kubectl.commands.wait_conditions import StatusCondition
 from tests.kubectl.beside import Answer, Both
-from tests.kubectl.fake_server import kubectl
+from tests.kubectl.fake_server import FakeServer, kubectl
 
 LINES = """
 wait
@@ -112,11 +116,6 @@ def test_what_goes_while_somebody_waits_is_told_as_it_was() -> None:
             "error: timed out waiting for the condition on pods/lonely\n",
         ),
         (
-            "wait pod/lonely --for=condition=Nope --timeout=-1s",
-            "",
-            "error: timed out waiting for the condition on pods/lonely\n",
-        ),
-        (
             "wait pod/lonely --for=delete --for=create --timeout=1s",
             "",
             "error: timed out waiting for the condition on pods/lonely\n",
@@ -128,6 +127,37 @@ def test_what_lasts_too_long_is_given_up_in_the_real_one_s_words(line: str, out:
     listed = {"items": [LONELY], "metadata": {"resourceVersion": "1"}}
     answers = {f"GET {PODS}/lonely": LONELY, f"GET {PODS}": listed, f"WATCH {PODS}": []}
     assert kubectl(line, answers)[:3] == (1, out, err)
+
+
+class Lasting(FakeServer):
+    """Its watches last an hour and tell nothing. `begun`: when they began, in seconds."""
+
+    def __init__(self, answers: dict[str, Any]) -> None:
+        super().__init__(answers)
+        self.begun: list[float] = []
+
+    async def round_trip(self, request: Request) -> Response:
+        if not request.query.get("watch"):
+            return await super().round_trip(request)
+        self.begun.append(asyncio.get_running_loop().time())
+        return Response(stream=self._nothing())
+
+    async def _nothing(self) -> AsyncIterator[WatchFrame]:
+        await asyncio.sleep(HOUR)
+        for frame in ():
+            yield frame
+
+
+HOUR = 3600.0
+
+
+def test_less_than_no_time_is_a_week() -> None:
+    listed = {"items": [LONELY], "metadata": {"resourceVersion": "1"}}
+    server = Lasting({f"GET {PODS}/lonely": LONELY, f"GET {PODS}": listed})
+    code, out, err, _ = kubectl("wait pod/lonely --for=condition=Nope --timeout=-1s", server=server)
+    assert (code, out, err) == (1, "", "error: timed out waiting for the condition on pods/lonely\n")
+    assert 7 * 24 * HOUR - HOUR - 10 < server.begun[-1] - server.begun[0] < 7 * 24 * HOUR
+    assert len(server.begun) == 7 * 24
 
 
 def test_a_condition_that_was_found_before_the_last_change_does_not_count() -> None:

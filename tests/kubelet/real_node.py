@@ -30,6 +30,7 @@ from lifecycle.kubelet.server.listener import Listen
 from lifecycle.kubelet.volume.empty_dir import LinuxMounter
 from tests.cri.private_containerd import private_containerd
 from tests.cri.subjects import registry, sandbox_runtime
+from tests.furnished import restored
 
 NODE = "lifecycle-worker"
 PATIENCE = 40.0
@@ -184,7 +185,7 @@ async def real_node(kind: str, where: Path) -> AsyncIterator[RealNode]:
     """A node with a running kubelet over `sandbox` or `containerd`. Nothing of it is left afterwards."""
     clock = Clock()
     server = create_server_chain(MemoryStore(), clock=clock, names=NameSource(1))
-    await server.start()
+    await server.start(restored)
     admin = Client(
         server.in_process_transport(UserInfo("admin", ("system:masters", "system:authenticated"))), "tests/v1"
     )

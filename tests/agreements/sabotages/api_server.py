@@ -31,8 +31,7 @@ from lifecycle.apiserver.authz.union import UnionAuthorizer
 from lifecycle.apiserver.filters.queue_set import Queue, QueueSet
 from lifecycle.cluster.target import HandlerTarget
 from lifecycle.etcd.keys import registry_key, resource_prefix
-from lifecycle.inspector import open_recording
-from tests.agreements.sabotages.judged import Answers, Install, IsSpoilt, Judged, Sabotage, called
+from tests.agreements.sabotages.judged import Answers, Install, IsSpoilt, Judged, Sabotage, called, opened
 from tests.agreements.sabotages.told import Told
 from tests.claims.broken.breakage import constant
 
@@ -69,7 +68,7 @@ def server_answers(
     which the table has rows. `alone`: the table sees nothing else of the server, so it need not do the same in each table."""
 
     def install(monkeypatch: pytest.MonkeyPatch, spoilt: IsSpoilt) -> None:
-        exchanges = [e for scenario in scenarios for e in open_recording(recording).exchanges(scenario)]
+        exchanges = [e for scenario in scenarios for e in opened(recording).exchanges(scenario)]
         state = {"next": 0, "row": 0}
         request_of = asked_once(install) if alone else HandlerTarget.request
 
@@ -111,7 +110,7 @@ def _asks_the_same(recorded: Any, method: str, path: str) -> bool:
 
 def classified_wrong(monkeypatch: pytest.MonkeyPatch, spoilt: IsSpoilt) -> None:
     """Some answers say that they were let in by a schema that nobody knows."""
-    exchanges = open_recording(BARE).exchanges(SCENARIO)
+    exchanges = opened(BARE).exchanges(SCENARIO)
     request_of = asked_once(classified_wrong)
     state = {"next": 0}
 
@@ -162,7 +161,7 @@ def wrong_about_users(refusals: bool) -> Install:
         numbers: dict[str, int] = {}
         decide, word = UnionAuthorizer.authorize, authorization.forbidden_status_error
         asked = {"reviews": 0}
-        reviews = sum(1 for _ in authorization.questions(open_recording()))
+        reviews = sum(1 for _ in authorization.questions(opened()))
 
         def authorize(self: UnionAuthorizer, user: UserInfo, info: RequestInfo) -> Any:
             verdict: Any = decide(self, user, info)
@@ -187,7 +186,7 @@ def misread_group(monkeypatch: pytest.MonkeyPatch, spoilt: IsSpoilt) -> None:
     from lifecycle.agreements import discovery
 
     real = discovery.read_by_ours
-    names = sorted(discovery.recorded_lists(open_recording()))
+    names = sorted(discovery.recorded_lists(opened()))
 
     def read(transport: Any) -> Any:
         groups, lists = real(transport)
@@ -281,17 +280,17 @@ JUDGED = (
     ),
     Judged(
         "admission_agreement",
-        lambda: admission_agreement(open_recording()),
+        lambda: admission_agreement(opened()),
         answers=(Answers("the server, asked by the recorder", "", server_answers(SCENARIOS)),),
     ),
     Judged(
         "authentication_agreement",
-        lambda: authentication_agreement(open_recording()),
+        lambda: authentication_agreement(opened()),
         answers=(Answers("the server, asked by strangers and others", "", server_answers(("authn",))),),
     ),
     Judged(
         "authentication_then_and_now",
-        lambda: authentication_then_and_now(open_recording("bare-1.20.2")),
+        lambda: authentication_then_and_now(opened("bare-1.20.2")),
         answers=(
             Answers(
                 "the server, asked as an older one was",
@@ -316,7 +315,7 @@ JUDGED = (
     ),
     Judged(
         "authorization_agreement",
-        lambda: authorization_agreement(open_recording()),
+        lambda: authorization_agreement(opened()),
         answers=(
             Answers("reasons, user by user", " questions$", wrong_about_users(refusals=False)),
             Answers("refusals, user by user", " refusals$", wrong_about_users(refusals=True)),
@@ -324,13 +323,13 @@ JUDGED = (
     ),
     Judged(
         "discovery_agreement",
-        lambda: discovery_agreement(open_recording()),
+        lambda: discovery_agreement(opened()),
         answers=(Answers("what our client reads", "", misread_group),),
     ),
-    Judged("server_agreement", lambda: server_agreement(open_recording())),
+    Judged("server_agreement", lambda: server_agreement(opened())),
     Judged(
         "etcd_agreement",
-        lambda: etcd_agreement(open_recording()),
+        lambda: etcd_agreement(opened()),
         answers=(
             Answers("keys, kind by kind", "^keys ", wrong_keys),
             Answers("values", "^values ", called("agreements.etcd.encode_value", lambda value, *_: value + b"\0")),
@@ -338,7 +337,7 @@ JUDGED = (
     ),
     Judged(
         "handler_chain_agreement",
-        lambda: handler_chain_agreement(open_recording()),
+        lambda: handler_chain_agreement(opened()),
         answers=(
             Answers(
                 "events of the audit log",
@@ -349,7 +348,7 @@ JUDGED = (
     ),
     Judged(
         "initializers_agreement",
-        lambda: initializers_agreement(open_recording()),
+        lambda: initializers_agreement(opened()),
         answers=(
             Answers(
                 "the successors' answers",
@@ -365,27 +364,27 @@ JUDGED = (
     ),
     Judged(
         "resource_handling_agreement",
-        lambda: resource_handling_agreement(open_recording()),
+        lambda: resource_handling_agreement(opened()),
         answers=(Answers("the server, asked for objects", "", server_answers(("storage",))),),
     ),
     Judged(
         "conversion_agreement",
-        lambda: conversion_agreement(open_recording(BARE)),
+        lambda: conversion_agreement(opened(BARE)),
         answers=(Answers("the server, asked by several versions", "", server_answers(("versions",), recording=BARE)),),
     ),
     Judged(
         "resize_agreement",
-        lambda: resize_agreement(open_recording(BARE)),
+        lambda: resize_agreement(opened(BARE)),
         answers=(Answers("the server, asked for more and for less", "", server_answers(("resize",), recording=BARE)),),
     ),
     Judged(
         "small_print_agreement",
-        lambda: small_print_agreement(open_recording(BARE)),
+        lambda: small_print_agreement(opened(BARE)),
         answers=(Answers("the server, asked for what is rare", "", server_answers(("small-print",), recording=BARE)),),
     ),
     Judged(
         "news_agreement",
-        lambda: news_agreement(open_recording(BARE)),
+        lambda: news_agreement(opened(BARE)),
         sabotages=(
             Sabotage(
                 "a pod that needs less now is not tried again",
@@ -406,12 +405,12 @@ JUDGED = (
     ),
     Judged(
         "over_etcd_agreement",
-        lambda: over_etcd_agreement(open_recording(BARE)),
+        lambda: over_etcd_agreement(opened(BARE)),
         answers=(Answers("two servers, asked in turn", "", server_answers(("resize",), recording=BARE)),),
     ),
     Judged(
         "flow_control_agreement",
-        lambda: flow_control_agreement(open_recording(BARE)),
+        lambda: flow_control_agreement(opened(BARE)),
         answers=(Answers("flow schemas, request by request", "", classified_wrong),),
     ),
 )

@@ -29,13 +29,12 @@ from lifecycle.agreements.whole_journey import MOMENTS, PRINTED, WRITES, whole_j
 from lifecycle.api.status import StatusError
 from lifecycle.api.wire import Object
 from lifecycle.compare import AgreementTable
-from lifecycle.inspector import open_recording
 from lifecycle.scheduler.backend.queue.scheduling_queue import SchedulingQueue
 from lifecycle.scheduler.framework.plugins.default_binder import DefaultBinder
 from lifecycle.scheduler.framework.types import FitError
 from lifecycle.scheduler.schedule_pod import Algorithm, ScheduleResult
 from tests.agreements.sabotages.api_server import server_answers
-from tests.agreements.sabotages.judged import Answers, Install, IsSpoilt, Judged, Sabotage, called
+from tests.agreements.sabotages.judged import Answers, Install, IsSpoilt, Judged, Sabotage, called, opened
 from tests.claims.broken.breakage import Wrapped, afterwards, beforehand, constant
 
 NOWHERE = "nowhere"
@@ -75,7 +74,7 @@ def bound_elsewhere(monkeypatch: pytest.MonkeyPatch, spoilt: IsSpoilt) -> None:
 
 def wrong_hints(monkeypatch: pytest.MonkeyPatch, spoilt: IsSpoilt) -> None:
     """Some pods are woken by the first event that comes by; one that has gates is not woken when they are gone."""
-    rows = list(recorded_moves(open_recording()))
+    rows = list(recorded_moves(opened()))
     real = SchedulingQueue._requeue
 
     def requeue(self: SchedulingQueue, queued: Any, event: Any, old: Any, new: Any) -> bool:
@@ -92,7 +91,7 @@ def wrong_hints(monkeypatch: pytest.MonkeyPatch, spoilt: IsSpoilt) -> None:
 @cache
 def written_once() -> Counter[Any]:
     """What our cluster writes, played once for all."""
-    return request_counts.our_costs(like=open_recording().path)
+    return request_counts.our_costs(like=opened().path)
 
 
 def more_writes(monkeypatch: pytest.MonkeyPatch, spoilt: IsSpoilt) -> None:
@@ -100,7 +99,7 @@ def more_writes(monkeypatch: pytest.MonkeyPatch, spoilt: IsSpoilt) -> None:
     costs = written_once()
 
     def our_costs(*_: Any, **__: Any) -> Any:
-        kinds = sorted({*costs, *request_counts.recorded_costs(open_recording())})
+        kinds = sorted({*costs, *request_counts.recorded_costs(opened())})
         return costs + Counter(kind for number, kind in enumerate(kinds) if spoilt(number))
 
     monkeypatch.setattr(request_counts, "our_costs", our_costs)
@@ -109,7 +108,7 @@ def more_writes(monkeypatch: pytest.MonkeyPatch, spoilt: IsSpoilt) -> None:
 @cache
 def asked_once() -> AgreementTable:
     """What the server answers has nothing to do with slices, and is asked once for all."""
-    return services.asked_again(open_recording(), "services", "services and endpoints")
+    return services.asked_again(opened(), "services", "services and endpoints")
 
 
 def wrong_slices() -> Install:
@@ -118,7 +117,7 @@ def wrong_slices() -> Install:
     def install(monkeypatch: pytest.MonkeyPatch, spoilt: IsSpoilt) -> None:
         table = asked_once()
         monkeypatch.setattr(services, "asked_again", lambda *_: copy.deepcopy(table))
-        rows = [number for number, each in enumerate(recorded_slices(open_recording()).values()) for _ in each]
+        rows = [number for number, each in enumerate(recorded_slices(opened()).values()) for _ in each]
         called(
             "agreements.services.slices_for",
             lambda slices, *_: [{**piece, "ports": None} for piece in slices],
@@ -192,7 +191,7 @@ JUDGED = (
     ),
     Judged(
         "whole_journey_agreement",
-        lambda: whole_journey_agreement(open_recording()),
+        lambda: whole_journey_agreement(opened()),
         sabotages=(
             Sabotage(
                 "nobody says that all is ready",
@@ -292,22 +291,22 @@ JUDGED = (
     ),
     Judged(
         "scheduling_agreement",
-        lambda: scheduling_agreement(open_recording()),
+        lambda: scheduling_agreement(opened()),
         answers=(Answers("decisions", "", other_nodes),),
     ),
     Judged(
         "scheduling_queue_agreement",
-        lambda: scheduling_queue_agreement(open_recording()),
+        lambda: scheduling_queue_agreement(opened()),
         answers=(Answers("places", "", wrong_hints),),
     ),
     Judged(
         "binding_agreement",
-        lambda: binding_agreement(open_recording()),
+        lambda: binding_agreement(opened()),
         answers=(Answers("bindings", "", bound_elsewhere),),
     ),
     Judged(
         "services_agreement",
-        lambda: services_agreement(open_recording()),
+        lambda: services_agreement(opened()),
         answers=(
             Answers(
                 "the server, asked for Services", r"\| (GET|POST|PUT|PATCH|DELETE) ", server_answers(("services",))
@@ -317,12 +316,12 @@ JUDGED = (
     ),
     Judged(
         "cost_agreement",
-        lambda: cost_agreement(open_recording()),
+        lambda: cost_agreement(opened()),
         answers=(Answers("writes", "", more_writes),),
     ),
     Judged(
         "informer_agreement",
-        lambda: informer_agreement(open_recording()),
+        lambda: informer_agreement(opened()),
         sabotages=(
             Sabotage(
                 "a new list does not take away what vanished",
@@ -353,7 +352,7 @@ JUDGED = (
     ),
     Judged(
         "deployment_agreement",
-        lambda: deployment_agreement(open_recording()),
+        lambda: deployment_agreement(opened()),
         sabotages=(
             Sabotage(
                 "another hash",
@@ -396,7 +395,7 @@ JUDGED = (
     ),
     Judged(
         "replica_set_agreement",
-        lambda: replica_set_agreement(open_recording()),
+        lambda: replica_set_agreement(opened()),
         sabotages=(
             Sabotage(
                 "owners do not block",

@@ -11,9 +11,8 @@ from lifecycle.agreements.forwarded import forwarded_agreement
 from lifecycle.agreements.keyed_lists import keyed_list_agreement
 from lifecycle.agreements.ownership import ownership_agreement
 from lifecycle.agreements.quotas import quota_agreement
-from lifecycle.inspector import open_recording
 from tests.agreements.sabotages.api_server import server_answers
-from tests.agreements.sabotages.judged import Answers, Judged, Sabotage, called
+from tests.agreements.sabotages.judged import Answers, Judged, Sabotage, called, opened
 from tests.claims.broken.breakage import Wrapped, constant, nothing
 
 COLLECTOR = "controllers.garbagecollector.garbage_collector.GarbageCollector"
@@ -60,7 +59,7 @@ RESIZED = (r"^(is|and is) .*charged .*: counted-resized \| ", r"^the bill in the
 JUDGED = (
     Judged(
         "ownership_agreement",
-        lambda: ownership_agreement(open_recording(BARE)),
+        lambda: ownership_agreement(opened(BARE)),
         sabotages=(
             Sabotage(
                 "nobody is told that an owner is elsewhere",
@@ -139,7 +138,7 @@ JUDGED = (
     ),
     Judged(
         "quota_agreement",
-        lambda: quota_agreement(open_recording(BARE)),
+        lambda: quota_agreement(opened(BARE)),
         sabotages=(
             Sabotage(
                 "nobody's device is counted",
@@ -194,7 +193,7 @@ JUDGED = (
     ),
     Judged(
         "keyed_list_agreement",
-        lambda: keyed_list_agreement(open_recording(BARE)),
+        lambda: keyed_list_agreement(opened(BARE)),
         sabotages=(
             Sabotage(
                 "a port is known by its number alone",
@@ -222,7 +221,7 @@ JUDGED = (
     ),
     Judged(
         "endpoint_slice_agreement",
-        lambda: endpoint_slice_agreement(open_recording(BARE)),
+        lambda: endpoint_slice_agreement(opened(BARE)),
         sabotages=(
             Sabotage(
                 "a Service's labels stay in its slices",

@@ -12,13 +12,14 @@ from __future__ import annotations
 import re
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from functools import wraps
+from functools import lru_cache, wraps
 from inspect import iscoroutinefunction
 from typing import Any
 
 import pytest
 
 from lifecycle.compare import AgreementTable, Row
+from lifecycle.inspector import open_recording
 from tests.agreements.sabotages.told import Told
 from tests.claims.broken.breakage import Breakage, Wrapped
 
@@ -26,6 +27,10 @@ IsSpoilt = Callable[[int], bool]
 """Whether the answer that a row shows is to be spoilt; rows are numbered from 0."""
 
 Install = Callable[[pytest.MonkeyPatch, IsSpoilt], None]
+
+
+opened = lru_cache(maxsize=2)(open_recording)
+"""A recording that is read once for all tables of a component: none of them may change what it reads."""
 
 
 def said(row: Row) -> str:

@@ -18,9 +18,8 @@ from lifecycle.agreements.request_transport import journey, request_agreement, t
 from lifecycle.agreements.retries import retries_agreement
 from lifecycle.agreements.traced_requests import traced_requests
 from lifecycle.agreements.what_kubectl_tells import told_agreement
-from lifecycle.inspector import open_recording
 from lifecycle.kubectl.failures import CommandError
-from tests.agreements.sabotages.judged import Answers, IsSpoilt, Judged, Sabotage, called
+from tests.agreements.sabotages.judged import Answers, IsSpoilt, Judged, Sabotage, called, opened
 from tests.agreements.sabotages.told import Told
 from tests.claims.broken.breakage import Wrapped, afterwards
 
@@ -94,7 +93,7 @@ def other_requests(monkeypatch: pytest.MonkeyPatch, spoilt: IsSpoilt) -> None:
 @cache
 def typed_once() -> dict[str, Any]:
     """Our answers to the journey's lines: what is spoilt is the way from there."""
-    recording = open_recording()
+    recording = opened()
     return typed_again({name: t for name, t in journey(recording).items() if traced_requests(t.err)})
 
 
@@ -201,17 +200,17 @@ JUDGED = (
     ),
     Judged(
         "kubectl_agreement",
-        lambda: kubectl_agreement(open_recording()),
+        lambda: kubectl_agreement(opened()),
         answers=(Answers("lines", "", other_words),),
     ),
     Judged(
         "versions_agreement",
-        lambda: versions_agreement(open_recording("bare-1.20.2"), open_recording()),
+        lambda: versions_agreement(opened("bare-1.20.2"), opened()),
         of_others="two recordings of kubectl are compared",
     ),
     Judged(
         "historical_agreement",
-        lambda: historical_agreement(open_recording("bare-1.20.2"), 20),
+        lambda: historical_agreement(opened("bare-1.20.2"), 20),
         answers=(
             Answers(
                 "the model of the generators",
@@ -225,7 +224,7 @@ JUDGED = (
     ),
     Judged(
         "request_agreement",
-        lambda: request_agreement(open_recording(), typed_once()),
+        lambda: request_agreement(opened(), typed_once()),
         answers=(Answers("requests", "", other_requests),),
     ),
 )

@@ -13,8 +13,7 @@ from lifecycle.agreements.iptables_rules import iptables_agreement
 from lifecycle.agreements.overlay import PIECES, overlay_agreement
 from lifecycle.agreements.plugin_answers import plugins_agreement
 from lifecycle.agreements.pod_networking import pod_networking_agreement
-from lifecycle.inspector import open_recording
-from tests.agreements.sabotages.judged import Answers, IsSpoilt, Judged, Sabotage, called
+from tests.agreements.sabotages.judged import Answers, IsSpoilt, Judged, Sabotage, called, opened
 from tests.claims.broken.breakage import Wrapped, afterwards
 
 EVERYWHERE = "the same plugin wires every pod on every node, at every moment"
@@ -79,7 +78,7 @@ JUDGED = (
     ),
     Judged(
         "dns_agreement",
-        lambda: dns_agreement(open_recording()),
+        lambda: dns_agreement(opened()),
         answers=(
             Answers(
                 "answers",
@@ -90,12 +89,12 @@ JUDGED = (
     ),
     Judged(
         "iptables_agreement",
-        lambda: iptables_agreement(open_recording()),
+        lambda: iptables_agreement(opened()),
         answers=(Answers("rules, node by node", "", forgets_rules),),
     ),
     Judged(
         "overlay_agreement",
-        lambda: overlay_agreement(open_recording()),
+        lambda: overlay_agreement(opened()),
         sabotages=(
             Sabotage(
                 "pieces are given out from the end",
@@ -120,7 +119,7 @@ JUDGED = (
     ),
     Judged(
         "pod_networking_agreement",
-        lambda: pod_networking_agreement(open_recording(), lambda *pod: pod_networking.pod_routes(*pod)),
+        lambda: pod_networking_agreement(opened(), lambda *pod: pod_networking.pod_routes(*pod)),
         sabotages=(
             Sabotage(
                 "a plugin's name is read wrong",

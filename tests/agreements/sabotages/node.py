@@ -12,8 +12,7 @@ from lifecycle.agreements.container_start import container_start_agreement
 from lifecycle.agreements.pleg import HEALTH, REMOVED, STARTED, pleg_agreement
 from lifecycle.agreements.pod_status import EVENTS, LOGS, PHASES, STATES, pod_status_agreement
 from lifecycle.agreements.pod_sync import MOUNTS, pod_sync_agreement
-from lifecycle.inspector import open_recording
-from tests.agreements.sabotages.judged import Answers, Judged, Sabotage, called
+from tests.agreements.sabotages.judged import Answers, Judged, Sabotage, called, opened
 from tests.claims.broken.breakage import Wrapped, afterwards, beforehand, constant
 
 ALL_NODES = "one function makes the configs of all nodes"
@@ -48,7 +47,7 @@ def without(kind: str) -> Wrapped:
 JUDGED = (
     Judged(
         "container_end_agreement",
-        lambda: container_end_agreement(open_recording()),
+        lambda: container_end_agreement(opened()),
         sabotages=(
             Sabotage(
                 "what was killed has succeeded",
@@ -78,7 +77,7 @@ JUDGED = (
     ),
     Judged(
         "pleg_agreement",
-        lambda: pleg_agreement(open_recording()),
+        lambda: pleg_agreement(opened()),
         sabotages=(
             Sabotage(
                 "starts are not seen",
@@ -104,7 +103,7 @@ JUDGED = (
     ),
     Judged(
         "container_runtime_agreement",
-        lambda: container_runtime_agreement(open_recording()),
+        lambda: container_runtime_agreement(opened()),
         answers=(
             Answers(
                 "what becomes of a pause container",
@@ -128,7 +127,7 @@ JUDGED = (
     ),
     Judged(
         "container_start_agreement",
-        lambda: container_start_agreement(open_recording()),
+        lambda: container_start_agreement(opened()),
         sabotages=(
             Sabotage(
                 "no limits",
@@ -155,7 +154,7 @@ JUDGED = (
     ),
     Judged(
         "pod_status_agreement",
-        lambda: pod_status_agreement(open_recording()),
+        lambda: pod_status_agreement(opened()),
         sabotages=(
             Sabotage(
                 "the phase is told at once",
@@ -204,7 +203,7 @@ JUDGED = (
     ),
     Judged(
         "pod_sync_agreement",
-        lambda: pod_sync_agreement(open_recording()),
+        lambda: pod_sync_agreement(opened()),
         sabotages=(
             Sabotage(
                 "shares of nobody's CPU",

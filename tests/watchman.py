@@ -1,0 +1,73 @@
+"""Whoever waits too long is ended by one thread, which watches over all tests of a process one after the other.
+
+pytest-timeout starts a thread for each test: nearly a millisecond of processor time, as much as many a test takes.
+"""
+
+from __future__ import annotations
+
+import threading
+from collections.abc import Callable
+from time import monotonic
+from typing import Any
+
+import pytest
+
+LOOKS = 60.0
+"""Seconds after which the watchman looks again even if there is nobody to watch: whoever has longer than that need not wake him."""
+
+
+class Watchman:
+    """Calls `too_late(*about)` in a thread of its own when somebody's time is over."""
+
+    def __init__(self, too_late: Callable[..., None]) -> None:
+        self._too_late = too_late
+        self._changed = threading.Condition()
+        self._end: float | None = None
+        self._about: tuple[Any, ...] = ()
+        self._looks_at = 0.0
+        self._thread: threading.Thread | None = None
+
+    def watch(self, seconds: float, *about: Any) -> None:
+        """From now on; whoever was watched before is not any more."""
+        with self._changed:
+            self._end, self._about = monotonic() + seconds, about
+            if self._thread is None:
+                self._thread = threading.Thread(target=self._watch, name="watchman", daemon=True)
+                self._thread.start()
+            elif self._end < self._looks_at:
+                self._changed.notify()
+
+    def leave(self) -> None:
+        """Nobody is watched."""
+        with self._changed:
+            self._end = None
+
+    def _watch(self) -> None:
+        with self._changed:
+            while True:
+                now = monotonic()
+                if self._end is not None and self._end <= now:
+                    self._end = None
+                    self._too_late(*self._about)
+                self._looks_at = now + LOOKS if self._end is None else min(self._end, now + LOOKS)
+                self._changed.wait(self._looks_at - now)
+
+
+def end_all(item: pytest.Item, settings: Any) -> None:
+    """Print every thread's stack, and end the process."""
+    from pytest_timeout import timeout_timer
+
+    timeout_timer(item, settings)
+
+
+WATCHMAN = Watchman(end_all)
+
+
+@pytest.hookimpl(optionalhook=True)
+def pytest_timeout_set_timer(item: pytest.Item, settings: Any) -> bool | None:
+    """In place of pytest-timeout's thread; None: its signal is what was asked for."""
+    if settings.method != "thread":
+        return None
+    item.cancel_timeout = WATCHMAN.leave  # type: ignore[attr-defined]
+    WATCHMAN.watch(settings.timeout, item, settings)
+    return True
