@@ -13,6 +13,7 @@ import tempfile
 from pathlib import Path
 from typing import Any
 
+from tests.differential.player import Target
 from tests.differential.servers import HTTPTarget, ready, real_server
 
 ANSWERS = Path(__file__).parent / "cel_answers.json"
@@ -34,7 +35,7 @@ def definition(name: str, expressions: dict[str, str]) -> dict[str, Any]:
     return {"apiVersion": "apiextensions.k8s.io/v1", "kind": "CustomResourceDefinition", "metadata": meta, "spec": spec}
 
 
-async def values(target: HTTPTarget, name: str, expressions: dict[str, str]) -> dict[str, Any]:
+async def values(target: Target, name: str, expressions: dict[str, str]) -> dict[str, Any]:
     """True, false, or what it says of the expression."""
 
     async def ask(path: str, document: Any = None) -> tuple[int, Any]:
