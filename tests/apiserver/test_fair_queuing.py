@@ -370,3 +370,22 @@ def test_what_is_wider_than_its_level_changes_its_shape_and_not_its_work() -> No
     assert wide is not None
     assert wide.work == Work(1, 2, 0.04)
     assert replace(Client(1, 1, 1, 1, 1), work=wide.work).work.total == Work(1, 8, 0.01).total
+
+
+def test_a_queue_whose_seats_only_linger_is_not_in_use() -> None:
+    """Its seats are taken for a while yet, but nobody in it has a turn: virtual time does not run for it, and who comes to it
+    next begins where everybody is."""
+    queues = QueueSet(2, 4, 10)
+    done = queues.start(("s", "a"), (0,), Work(1, 1, 3.0), 0.0)
+    assert done is not None
+    assert queues.finish(done, 0.5) == 3.0
+    assert (queues.queues, queues.executing, queues.seats_in_use) == ({}, 0, 1)
+    stood = queues.virtual_time
+    after = queues.start(("s", "a"), (0,), ONE_SEAT, 2.5)
+    assert after is not None
+    assert (queues.virtual_time, list(queues.queues), queues.seats_in_use) == (stood, [0], 2)
+    assert queues.queues[0].next_dispatch == stood + after.total
+    queues.linger_out(done, 3.5)
+    assert (list(queues.queues), queues.seats_in_use) == ([0], 1), "another queue of the same index stays"
+    assert queues.finish(after, 4.0) == 0.0
+    assert (queues.queues, queues.seats_in_use) == ({}, 0)

@@ -1,7 +1,8 @@
-"""`python -m tests.differential.record fields|scenes [KINDS]`: what a real API server says, kept for the tests of ours.
+"""`python -m tests.differential.record fields|scenes|transitions [KINDS]`: what a real API server says, kept for the tests of ours.
 
 Fields: odd values in every field of every kind, one at a time, as dry runs: in a new object, in a stored one, in its status, for
 `tests/apiserver/registry/test_answers_of_fields.py`. Scenes: random cases of one seed, for `tests/apiserver/test_answers_to_scenes.py`.
+Transitions: each state of an object after each other, for `tests/apiserver/registry/test_answers_to_transitions.py`.
 What it says twice in the same words is kept; what it says once so and once so is chance (a Go map has no order) and is not.
 """
 
@@ -20,6 +21,7 @@ from pathlib import Path
 from random import Random
 from typing import Any
 
+from tests.differential import transitions
 from tests.differential.case import JSON, Case, Step
 from tests.differential.fields import Fields, changed
 from tests.differential.objects import Objects
@@ -32,6 +34,7 @@ from tests.differential.servers import HTTPTarget, NotAvailableError, ready, rea
 _APISERVER = Path(__file__).parents[1] / "apiserver"
 FIELDS = _APISERVER / "registry" / "answers_of_fields.jsonl.gz"
 SCENES = _APISERVER / "answers_to_scenes.jsonl.gz"
+TRANSITIONS = _APISERVER / "registry" / "answers_to_transitions.jsonl.gz"
 SEED, CASES = 1_362, 500
 ASKED_AGAIN = 24
 """A Go map of two begins with its second item once in eight times: fewer would take chance for a rule."""
@@ -109,15 +112,21 @@ async def _main(kubeconfig: Path, what: str, kinds: str) -> None:
     async with HTTPTarget(kubeconfig) as target:
         await ready(target)
         shapes = await published(target)
-        rows = await record(target, OwnFields(shapes, kinds).cases() if what == "fields" else of_scenes(shapes))
+        cases: dict[str, tuple[Path, Iterable[Case]]] = {
+            "fields": (FIELDS, OwnFields(shapes, kinds).cases()),
+            "scenes": (SCENES, of_scenes(shapes)),
+            "transitions": (TRANSITIONS, transitions.cases()),
+        }
+        file, asked = cases[what]
+        rows = await record(target, asked)
     lines = "".join(json.dumps(row, ensure_ascii=False, separators=(",", ":")) + "\n" for row in rows)
-    (FIELDS if what == "fields" else SCENES).write_bytes(gzip.compress(lines.encode(), mtime=0))
+    file.write_bytes(gzip.compress(lines.encode(), mtime=0))
 
 
 def main() -> int:
     """0: kept; 2: there is no real server to ask."""
     parser = argparse.ArgumentParser(prog="python -m tests.differential.record", description=__doc__)
-    parser.add_argument("what", choices=("fields", "scenes"))
+    parser.add_argument("what", choices=("fields", "scenes", "transitions"))
     parser.add_argument("kinds", nargs="?", default="", help="fields of these only, such as apps/v1/")
     arguments = parser.parse_args()
     with tempfile.TemporaryDirectory(prefix="record-", ignore_cleanup_errors=True) as folder:

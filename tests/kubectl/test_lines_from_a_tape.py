@@ -12,13 +12,15 @@ import pytest
 
 from tests.kubectl import beside
 from tests.kubectl import test_lines_beside_real_kubectl as lines
+from tests.kubectl import test_manifests_beside_real_kubectl as manifests
 from tests.kubectl import test_rarer_lines_beside_real_kubectl as rarer
 from tests.kubectl import test_templates_beside_real_kubectl as templates
 from tests.kubectl.tape import LINES, Tape
 
 TAPE = Tape(LINES)
-ASKED = lines.ASKED | rarer.ASKED | templates.ASKED
+ASKED = lines.ASKED | rarer.ASKED | templates.ASKED | manifests.ASKED
 FILES = beside.FILES | lines.FILES | rarer.MORE_FILES | {"text.txt": templates.TEXT, "keys.env": templates.KEYS}
+FILES |= {f"odd/{name}": text for name, text in manifests.FILES.items()}
 
 
 @pytest.fixture(scope="module")

@@ -22,6 +22,7 @@ from typing import Any
 from lifecycle.api.go_format import go_quote
 from lifecycle.api.go_json.decode import wrong_type
 from lifecycle.api.go_json.encode import marshal
+from lifecycle.api.go_json.scanner import syntax_error_message
 from lifecycle.api.schema import decode
 from lifecycle.api.status import StatusError
 from lifecycle.api.wire import Object
@@ -132,7 +133,10 @@ def _objects(
             _check_kind(document, source)
         try:
             for obj in _flattened(document):
-                _check_object(obj, source)
+                inside = obj is not document
+                if inside and validate:
+                    _check_kind(obj, source)
+                _check_object(obj, source, inside=inside)
                 yield Manifest(source, obj)
         except CommandError as error:
             yield error
@@ -151,9 +155,9 @@ def _check_kind(document: Any, source: str) -> None:
         errs = ["invalid object to validate"]
     else:
         errs = [
-            f"{field} not set"
+            f"{field} isn't string type" if document.get(field) else f"{field} not set"
             for field in ("apiVersion", "kind")
-            if not document.get(field)
+            if not (document.get(field) and isinstance(document[field], str))
         ]
     if errs:
         message = errs[0] if len(errs) == 1 else f"[{', '.join(errs)}]"
@@ -164,13 +168,20 @@ def _check_kind(document: Any, source: str) -> None:
         )
 
 
-def _check_object(obj: Any, source: str) -> None:
-    """Kind and metadata must make sense to any reader. Raises CommandError."""
+def _check_object(obj: Any, source: str, *, inside: bool = False) -> None:
+    """Kind and metadata must make sense to any reader. `inside`: of a list. Raises
+    CommandError.
+    """
     why = ""
     if not isinstance(obj, dict):
-        why = wrong_type(obj, "unstructured.detector")
-    elif not obj.get("kind"):
+        why = wrong_type(
+            obj, "map[string]interface {}" if inside else "unstructured.detector"
+        )
+    elif not obj.get("kind") or not isinstance(obj["kind"], str):
         why = f"Object 'Kind' is missing in '{marshal(in_key_order(obj))}'"
+    elif not isinstance(obj.get("apiVersion") or "", str):
+        field = "metadataOnlyObject.TypeMeta.apiVersion"
+        why = wrong_type(obj["apiVersion"], "string", field)
     elif obj.get("metadata"):
         try:
             decode({"metadata": obj["metadata"]}, "v1", "ConfigMap")
@@ -178,7 +189,7 @@ def _check_object(obj: Any, source: str) -> None:
             why = (
                 error.message.partition("cannot be handled as a ConfigMap: ")[2]
                 or error.message
-            )
+            ).replace(" ConfigMap.metadata ", " metadataOnlyObject.metadata ")
     if why:
         raise CommandError(f"unable to decode {go_quote(source)}: {why}")
 
@@ -211,8 +222,10 @@ def _json_values(text: str, source: str) -> Iterator[Any]:
             try:
                 (value, _), at = read_yaml(text[at:].encode()), len(text)
             except ValueError as error:
-                raise CommandError(
-                    f"error parsing {source}: {str(error).removeprefix('yaml: ')}"
-                ) from None
+                why = str(error).removeprefix("yaml: ")
+                if at:  # after a JSON value nothing else is expected any more
+                    why = syntax_error_message(text[at:].encode())
+                    why = why.replace("unexpected end of JSON input", "unexpected EOF")
+                raise CommandError(f"error parsing {source}: {why}") from None
         if value is not None:
             yield value

@@ -6,6 +6,7 @@ import asyncio
 import os
 from pathlib import Path
 from typing import Any
+from uuid import RFC_4122, UUID
 
 import pytest
 
@@ -48,6 +49,15 @@ def test_what_a_machine_does_not_say_is_left_empty(tmp_path: Path) -> None:
     info = machine_info(tmp_path)
     assert (info["osImage"], info["machineID"], info["bootID"]) == ("Linux", "", "")
     assert info.keys() == paper_machine_info().keys()
+
+
+def test_what_nobody_can_be_asked_for_has_the_form_of_what_a_machine_says() -> None:
+    """A boot's id is a random UUID, a machine's is one without its dashes; both are the same each time and not each other."""
+    info = paper_machine_info()
+    boot = UUID(info["bootID"])
+    assert (str(boot), boot.version, boot.variant) == (info["bootID"], 4, RFC_4122)
+    assert info["machineID"] == info["systemUUID"] == UUID(info["machineID"]).hex != boot.hex
+    assert paper_machine_info() == info
 
 
 def test_handlers_are_those_of_the_runtime() -> None:

@@ -101,7 +101,7 @@ class NodeRestriction(Plugin):
         if check is not None:
             check(node, attributes)
         elif attributes.resource.plural == "pods":
-            allowed = "status and eviction"
+            allowed = "'status' and 'eviction'"
             raise attributes.forbidden(
                 f"unexpected pod subresource {go_quote(attributes.subresource)}, only"
                 f" {allowed} are allowed"
@@ -110,7 +110,7 @@ class NodeRestriction(Plugin):
     def _existing_pod(self, attributes: Attributes, name: str) -> Object:
         pod = self._reader.get(self._pods, attributes.namespace, name)
         if pod is None:
-            raise not_found("pods", name)
+            raise not_found("pod", name)  # as the lister calls it
         return pod
 
     def _pod(self, node: str, attributes: Attributes) -> None:
@@ -168,7 +168,7 @@ class NodeRestriction(Plugin):
             return f"{me} must not set blockOwnerDeletion on an owner reference"
         stored = self._reader.get(self._nodes, "", node)
         if stored is None:
-            raise not_found("nodes", node)
+            raise not_found("node", node)
         if owner.get("uid") != stored["metadata"].get("uid"):
             return (
                 f"node {node} UID mismatch: expected {owner.get('uid')} got"

@@ -1,18 +1,23 @@
 """Addresses, ranges of them, and URLs.
 
-Upstream: `apiserver/pkg/cel/library/{ip,cidr,urls}.go`, v1.36. Left out: `string()` of
-an address.
+Upstream: `apiserver/pkg/cel/library/{ip,cidr,urls}.go`, Go's `net/netip`, v1.36. Left
+out: `string()` of an address, as the library takes no more overloads of its own names.
 """
 
 from __future__ import annotations
 
 import ipaddress
+import re
 from typing import Any
 from urllib.parse import SplitResult, parse_qs, urlsplit
 
+from lifecycle.api.go_format import go_quote
+from lifecycle.api.go_url import go_url_problem
 from lifecycle.apiserver.cel.declare import T, declared, function
 from lifecycle.apiserver.cel.types import message, types
 
+_BITS = re.compile("0|[1-9][0-9]{0,2}", re.ASCII)
+_WITH_PORT = re.compile(r"(\[.*\]|[^:]*)(:\d*)?")
 Address = ipaddress.IPv4Address | ipaddress.IPv6Address
 
 
@@ -27,27 +32,31 @@ def _address(text: str) -> Address:
     if isinstance(address, ipaddress.IPv6Address) and (
         address.ipv4_mapped or address.scope_id
     ):
-        what = (
-            "IPv4-mapped IPv6 address is not allowed"
+        raise ValueError(
+            f'IPv4-mapped IPv6 address "{text}" is not allowed'
             if address.ipv4_mapped
-            else "IP address with zone value is not allowed"
+            else f'IP address "{text}" with zone value is not allowed'
         )
-        raise ValueError(f'{what}: "{text}"')
     return address
 
 
 def _range(text: str) -> ipaddress.IPv4Network | ipaddress.IPv6Network:
-    address, slash, bits = text.partition("/")
+    address, slash, bits = text.rpartition("/")
+    why = "no '/'" if not slash else ""
     try:
-        if slash and bits.isdigit():
-            return ipaddress.ip_network(f"{address}/{bits}", strict=False)
+        if not why:
+            _address(address)
+    except ValueError as error:
+        why = str(error).partition("from string: ")[2] or str(error)
+    if not why and not _BITS.fullmatch(bits):
+        why = f"bad bits after slash: {go_quote(bits)}"
+    try:
+        if not why:
+            return ipaddress.ip_network(text, strict=False)
     except ValueError:
-        pass
-    why = "no '/'" if not slash else "bad bits after slash"
-    raise ValueError(
-        "network address parse error during conversion from string:"
-        f' netip.ParsePrefix("{text}"): {why}'
-    )
+        why = "prefix length out of range"
+    conversion = "network address parse error during conversion from string: "
+    raise ValueError(f'{2 * conversion}netip.ParsePrefix("{text}"): {why}')
 
 
 def _ok(parse: Any) -> Any:
@@ -62,8 +71,7 @@ def _ok(parse: Any) -> Any:
 
 
 def _ip(text: str) -> Any:
-    _address(text)
-    return message("net.IP", text=text)
+    return message("net.IP", text=str(_address(text)))
 
 
 def _cidr(text: str) -> Any:
@@ -72,7 +80,7 @@ def _cidr(text: str) -> Any:
 
 
 def _of_cidr(cidr: Any) -> Any:
-    return message("net.IP", text=cidr.text.partition("/")[0])
+    return _ip(cidr.text.partition("/")[0])
 
 
 def _text(value: Any) -> str:
@@ -80,6 +88,8 @@ def _text(value: Any) -> str:
 
 
 def _contains_ip(cidr: Any, ip: Any) -> bool:
+    if isinstance(ip, str) and not _ok(_address)(ip):
+        raise ValueError("no such overload")  # upstream forgets why
     return _address(_text(ip)) in _range(cidr.text)
 
 
@@ -93,19 +103,12 @@ def _masked(cidr: Any) -> Any:
 
 
 def _url(text: str) -> SplitResult:
-    try:
-        url = urlsplit(text)
-        url.port  # noqa: B018  raises for a port that is none
-    except ValueError as error:
+    if problem := go_url_problem(text, of_a_request=True):
         raise ValueError(
-            f'URL parse error during conversion from string: parse "{text}": {error}'
-        ) from None
-    if not url.scheme and not text.startswith("/"):
-        raise ValueError(
-            f'URL parse error during conversion from string: parse "{text}": invalid'
-            " URI for request"
+            "URL parse error during conversion from string: parse"
+            f" {go_quote(text)}: {problem}"
         )
-    return url
+    return urlsplit(text)
 
 
 def _parsed(text: str) -> Any:
@@ -115,6 +118,17 @@ def _parsed(text: str) -> Any:
 
 def _host(url: Any) -> str:
     return _url(url.text).netloc.rpartition("@")[2]
+
+
+def _hostname(url: Any) -> str:
+    """In the case in which it was written, an IPv6 address without its brackets."""
+    return _WITH_PORT.fullmatch(_host(url))[1].strip("[]")  # type: ignore[index]
+
+
+def _escaped_path(url: Any) -> str:
+    """None of what is opaque, such as `mailto:a@b`."""
+    parts = _url(url.text)
+    return parts.path if parts.path.startswith("/") else ""
 
 
 def _of(test: str) -> Any:
@@ -191,13 +205,11 @@ def functions() -> list[Any]:
         function("url", _parsed, (url, (s,)), member=False),
         function("getScheme", lambda value: _url(value.text).scheme, (s, (url,))),
         function("getHost", _host, (s, (url,))),
-        function(
-            "getHostname", lambda value: _url(value.text).hostname or "", (s, (url,))
-        ),
+        function("getHostname", _hostname, (s, (url,))),
         function(
             "getPort", lambda value: str(_url(value.text).port or ""), (s, (url,))
         ),
-        function("getEscapedPath", lambda value: _url(value.text).path, (s, (url,))),
+        function("getEscapedPath", _escaped_path, (s, (url,))),
         function(
             "getQuery",
             lambda value: parse_qs(_url(value.text).query, keep_blank_values=True),

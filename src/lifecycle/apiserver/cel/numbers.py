@@ -29,8 +29,12 @@ def _amount(value: Any) -> Quantity:
 
 
 def _quantity(text: str) -> Any:
-    parse_quantity(text)
-    return message("Quantity", text=text)
+    return _in_nanos(parse_quantity(text))
+
+
+def _in_nanos(amount: Quantity) -> Any:
+    """As a message, of which two are equal if the amounts are: `1.5` and `1500m`."""
+    return message("Quantity", text=f"{amount.exact(-9)}n")
 
 
 def _is_quantity(text: str) -> bool:
@@ -86,7 +90,7 @@ def _semver(text: str, normalize: bool = False) -> Any:
             if text.count(".") < 2
             else f"Invalid character(s) found in version {text!r}"
         )
-    return message("Semver", text=text)
+    return message("Semver", text=text.partition("+")[0])  # builds are all the same
 
 
 def _is_semver(text: str, normalize: bool = False) -> bool:
@@ -116,12 +120,12 @@ def functions() -> list[Any]:
             lambda value: float(_amount(value)),
             (T.DOUBLE, (quantity,)),
         ),
-        function("sign", _sign, (T.INT, (quantity,))),
+        function("sign", _sign, (T.INT, (quantity,)), member=False),
         declared(
             "add",
             [
                 (
-                    lambda a, b: message("Quantity", text=str(_amount(a) + _amount(b))),
+                    lambda a, b: _in_nanos(_amount(a) + _amount(b)),
                     shape,
                 )
                 for shape in sums
@@ -131,7 +135,7 @@ def functions() -> list[Any]:
             "sub",
             [
                 (
-                    lambda a, b: message("Quantity", text=str(_amount(a) - _amount(b))),
+                    lambda a, b: _in_nanos(_amount(a) - _amount(b)),
                     shape,
                 )
                 for shape in sums

@@ -44,7 +44,7 @@ def _char_at(text: str, index: int) -> str:
 
 
 def _index_of(text: str, part: str, start: int = 0) -> int:
-    if start < 0 or start > len(text):
+    if start < 0:
         raise ValueError(f"index out of range: {start}")
     return text.find(part, start)
 
@@ -189,7 +189,6 @@ def functions() -> list[Any]:
         function("lowerAscii", _lower, (s, (s,))),
         function("upperAscii", _upper, (s, (s,))),
         function("trim", lambda text: text.strip(WHITE), (s, (s,))),
-        function("reverse", lambda text: text[::-1], (s, (s,))),
         declared(
             "replace", [(_replace, [(s, (s, s, s))]), (_replace, [(s, (s, s, s, n))])]
         ),

@@ -12,11 +12,11 @@ certificates.
 
 from __future__ import annotations
 
-import re
 from urllib.parse import urlsplit
 
 from lifecycle.api.field_errors import FieldError, invalid, required
 from lifecycle.api.go_format import go_quote
+from lifecycle.api.go_url import go_url_problem
 from lifecycle.api.validation import content
 from lifecycle.api.wire import Object
 from lifecycle.apiserver.registry.rest.defaults import set_default
@@ -95,24 +95,6 @@ def _service(service: Object, path: str) -> list[FieldError]:
                 for why in content.dns1123_subdomain(step)
             ]
     return errors
-
-
-_ESCAPE = re.compile("%(?![0-9A-Fa-f]{2}).{0,2}", re.DOTALL)
-
-
-def go_url_problem(url: str) -> str:
-    """Why Go's `url.Parse` takes a text for no URL, or nothing. Left out: hosts."""
-    if any(ord(char) < 0x20 or ord(char) == 0x7F for char in url):
-        return "net/url: invalid control character in URL"
-    if url.startswith(":"):
-        return "missing protocol scheme"
-    rest = url.partition("#")[0].partition("?")[0]
-    first = rest.partition("/")[0]
-    scheme = re.match("[A-Za-z][A-Za-z0-9+.-]*:", rest)
-    if scheme is None and ":" in first:
-        return "first path segment in URL cannot contain colon"
-    found = _ESCAPE.search(rest)
-    return f"invalid URL escape {go_quote(found[0])}" if found else ""
 
 
 def _url(url: str, path: str) -> list[FieldError]:

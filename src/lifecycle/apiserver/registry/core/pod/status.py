@@ -44,9 +44,6 @@ def prepare_for_update(new: Object, old: Object) -> None:
     status = new.get("status") or {}
     if not status.get("qosClass") and (old.get("status") or {}).get("qosClass"):
         new["status"] = {**status, "qosClass": old["status"]["qosClass"]}
-    status = new.get("status") or {}
-    if status.get("podIP") and not status.get("podIPs"):
-        new["status"] = {**status, "podIPs": [{"ip": status["podIP"]}]}
     _keep_observed_generations(new, old)
     new["status"] = dict(new.get("status") or {})
     drop_disabled_status_fields(new["status"], old.get("status") or {})

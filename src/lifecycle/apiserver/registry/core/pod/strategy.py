@@ -67,9 +67,14 @@ def prepare_for_create(pod: Object) -> None:
 
 def decode(obj: object, api_version: str, kind: str) -> tuple[Object, list[str]]:
     """As any kind, but an overhead of nothing is an overhead: admission asks whose. It
-    asks of new pods, which have no uid.
+    asks of new pods, which have no uid. And an old kubelet's `podIP` is the first of
+    `podIPs`, or all of them. Upstream: `Convert_v1_PodStatus_To_core_PodStatus`.
     """
     decoded, strict = decode_any(obj, api_version, kind)
+    status = decoded.get("status") or {}
+    ips = status.get("podIPs") or [{}]
+    if status.get("podIP") and status["podIP"] != ips[0].get("ip"):
+        status["podIPs"] = [{"ip": status["podIP"]}]
     if not (decoded.get("metadata") or {}).get("uid"):
         empties.kept(decoded, strict, "spec.overhead")
     if isinstance(strict, empties.Strict) and strict.empties:

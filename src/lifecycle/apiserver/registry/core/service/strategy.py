@@ -14,7 +14,10 @@ from lifecycle.apiserver.registry.core.service.load_balancer import (
 )
 from lifecycle.apiserver.registry.core.service.table import PRINTER
 from lifecycle.apiserver.registry.core.service.types import externally_accessible
-from lifecycle.apiserver.registry.core.service.update import prepare_for_update
+from lifecycle.apiserver.registry.core.service.update import (
+    drop_internal_traffic_policy,
+    prepare_for_update,
+)
 from lifecycle.apiserver.registry.core.service.validation import (
     validate,
     validate_update,
@@ -79,6 +82,7 @@ def prepare_for_create(service: Object) -> None:
     spec = service.get("spec") or {}
     if spec.get("clusterIP") and not spec.get("clusterIPs"):
         spec["clusterIPs"] = [spec["clusterIP"]]
+    drop_internal_traffic_policy(spec)
 
 
 # --- warnings -------------------------------------------------------------------------

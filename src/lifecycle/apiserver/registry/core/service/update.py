@@ -18,6 +18,7 @@ from lifecycle.apiserver.registry.core.service.types import (
     externally_accessible,
     needs_cluster_ip,
     needs_health_check,
+    needs_node_ports,
 )
 
 
@@ -30,6 +31,7 @@ def prepare_for_update(new: Object, old: Object) -> None:
     _patch_allocated_values(spec, before)
     _normalize_cluster_ips(spec, before)
     _drop_type_dependent_fields(spec, before)
+    drop_internal_traffic_policy(spec)
     if spec.get("type") != "LoadBalancer" and (new.get("status") or {}).get(
         "loadBalancer"
     ):
@@ -39,16 +41,22 @@ def prepare_for_update(new: Object, old: Object) -> None:
         }  # the cloud may still be at it; nobody needs to see that
 
 
+def drop_internal_traffic_policy(spec: Object) -> None:
+    """A name has no traffic, and so no policy for it, whoever may have asked for one.
+    Upstream stores it and never shows it (`defaultOnReadInternalTrafficPolicy`).
+    """
+    if not needs_cluster_ip(spec):
+        spec.pop("internalTrafficPolicy", None)
+
+
 def _patch_allocated_values(spec: Object, before: Object) -> None:
     if needs_cluster_ip(before) and needs_cluster_ip(spec):
         if not spec.get("clusterIP") and before.get("clusterIP"):
             spec["clusterIP"] = before["clusterIP"]
         if not spec.get("clusterIPs") and before.get("clusterIPs"):
             spec["clusterIPs"] = before["clusterIPs"]
-    if {spec.get("type"), before.get("type")} <= OUTSIDE:
-        spec["ports"] = _with_node_ports(
-            spec.get("ports") or (), before.get("ports") or ()
-        )
+    if before.get("type") in OUTSIDE and needs_node_ports(spec) and spec.get("ports"):
+        spec["ports"] = _with_node_ports(spec["ports"], before.get("ports") or ())
     if (
         before.get("healthCheckNodePort")
         and needs_health_check(before)
@@ -99,14 +107,13 @@ def _drop_type_dependent_fields(spec: Object, before: Object) -> None:
         for key in ("clusterIP", "clusterIPs", "ipFamilies", "ipFamilyPolicy"):
             if spec.get(key) == before.get(key):
                 spec.pop(key, None)
-    if before.get("type") in OUTSIDE and spec.get("type") not in OUTSIDE:
+    closed = before.get("type") in OUTSIDE and spec.get("type") not in OUTSIDE
+    if closed and spec.get("ports"):
         old_ports = {port.get("nodePort", 0) for port in before.get("ports") or ()}
-        if all(
-            port.get("nodePort", 0) in old_ports for port in spec.get("ports") or ()
-        ):
+        if all(port.get("nodePort", 0) in old_ports for port in spec["ports"]):
             spec["ports"] = [
                 {k: v for k, v in port.items() if k != "nodePort"}
-                for port in spec.get("ports") or ()
+                for port in spec["ports"]
             ]
     if (
         needs_health_check(before)
