@@ -78,7 +78,9 @@ DEFINITIONS = (
 )  # fmt: skip
 
 PLAIN: dict[str, dict[str, Any]] = {
-    "Widget": {"spec": {"size": "small", "items": [{"name": "a"}, {"name": "b", "count": 2}], "free": {"x": 1, "y": [True]}, "tags": ["t"]}},
+    "Widget": {
+        "spec": {"size": "small", "items": [{"name": "a"}, {"name": "b", "count": 2}], "free": {"x": 1, "y": [True]}, "tags": ["t"]}
+    },
     "Anything": {"any": {"x": 1, "y": [0, {"z": "s"}], "ratio": 1.5}, "spec": {"replicas": 2}},
 }  # fmt: skip
 """Objects of these kinds that are taken."""
