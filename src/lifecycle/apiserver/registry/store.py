@@ -112,7 +112,7 @@ class ResourceStore:
         cached = self.lookup(namespace, name)
         if cached is None:
             raise status.not_found(self.resource.plural, name, self.resource.group)
-        return cached
+        return self._decorated(cached)
 
     @property
     def internal_group(self) -> str:
@@ -147,6 +147,10 @@ class ResourceStore:
 
     def after_create(self, obj: Object) -> None:
         """The object is stored: finish what `begin_create` began."""
+
+    def decorate(self, obj: Object) -> Object:
+        """The object as it is shown; what is stored stays as it is."""
+        return obj
 
     def marked_for_deletion(self, obj: Object) -> Object:
         """The object as it is at the first delete, before finalizers are looked at."""
@@ -224,7 +228,7 @@ class ResourceStore:
             if written is None:
                 raise self._taken(obj, scope)
             self.after_create(written.obj)
-            return written
+            return self._decorated(written)
         except BaseException:
             self.undo(obj)
             raise
@@ -249,6 +253,14 @@ class ResourceStore:
         """Who has a name, as far as that can be read."""
         self.cacher.catch_up()
         return self.cacher.get(registry_key(self.resource, namespace, name))
+
+    def _decorated(self, cached: Cached) -> Cached:
+        decorated = self.decorate(cached.obj)
+        return (
+            cached
+            if decorated is cached.obj
+            else Cached(cached.key, decorated, cached.revision)
+        )
 
     # -- update ------------------------------------------------------------------------
 
