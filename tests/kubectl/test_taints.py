@@ -17,7 +17,7 @@ OTHER = {"key": "o", "effect": "NoSchedule"}
 
 
 def changed(old: list[Any] | None, specs: str, *, overwrite: bool = False) -> tuple[str, list[Any]]:
-    node = {"metadata": {"name": "n"}, "spec": {"taints": old} if old is not None else {}}
+    node: dict[str, Any] = {"metadata": {"name": "n"}, "spec": {"taints": old} if old is not None else {}}
     word, taints = update_taints(node, *parse_taints(specs.split()), overwrite=overwrite)
     assert node["spec"].get("taints") == old, "the node itself stays as it is"
     return word, taints
