@@ -145,7 +145,10 @@ def validate_shared_fields(
             column, f"{here}.additionalPrinterColumns[{index}]"
         )
     where = f"{here}.selectableFields"
-    if holder.get("selectableFields") and schema is None:
+    absent = schema is None
+    if here == "spec":  # there upstream takes an empty one for a schema
+        absent = holder.get("validation") is None
+    if holder.get("selectableFields") and absent:
         wrong = (
             "validations.schema is included"
             if here == "spec"

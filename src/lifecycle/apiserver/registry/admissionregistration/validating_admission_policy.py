@@ -35,7 +35,11 @@ from lifecycle.apiserver.registry.printers.printer import (
 from lifecycle.apiserver.registry.rest import update
 from lifecycle.apiserver.registry.rest.enum import validate_enum
 from lifecycle.apiserver.registry.rest.generation import Generation
-from lifecycle.apiserver.registry.rest.strategy import Strategy, UpdateStrategy
+from lifecycle.apiserver.registry.rest.strategy import (
+    METADATA_AND_SPEC_FIELDS,
+    Strategy,
+    UpdateStrategy,
+)
 
 REASONS = ("Forbidden", "Invalid", "RequestEntityTooLarge")
 MAX_ANNOTATIONS = 20
@@ -164,6 +168,10 @@ STRATEGY = Strategy(
     validate=validate,
     allow_unconditional_update=False,
     validate_update=validate_update,
-    subresources={"status": UpdateStrategy(update.prepare_for_status_only_update)},
+    subresources={
+        "status": UpdateStrategy(
+            update.prepare_for_status_only_update, reset_fields=METADATA_AND_SPEC_FIELDS
+        )
+    },
     printer=PRINTER,
 )

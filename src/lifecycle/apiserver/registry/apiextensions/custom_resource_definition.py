@@ -14,7 +14,6 @@ from lifecycle.api.wire import Object
 from lifecycle.apiserver.registry.rest import update
 from lifecycle.apiserver.registry.rest.generation import Generation
 from lifecycle.apiserver.registry.rest.strategy import (
-    METADATA_AND_SPEC_FIELDS,
     Strategy,
     UpdateStrategy,
 )
@@ -67,9 +66,5 @@ STRATEGY = Strategy(
     prepare_for_create=prepare_for_create,
     allow_unconditional_update=False,
     marks_own_deletion=True,
-    subresources={
-        "status": UpdateStrategy(
-            update.prepare_for_status_only_update, reset_fields=METADATA_AND_SPEC_FIELDS
-        )
-    },
+    subresources={"status": UpdateStrategy(update.prepare_for_status_update)},
 )

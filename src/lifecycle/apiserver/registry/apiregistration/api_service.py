@@ -27,7 +27,11 @@ from lifecycle.apiserver.registry.rest.object_meta import (
     validate_object_meta,
     validate_object_meta_update,
 )
-from lifecycle.apiserver.registry.rest.strategy import Strategy, UpdateStrategy
+from lifecycle.apiserver.registry.rest.strategy import (
+    METADATA_AND_SPEC_FIELDS,
+    Strategy,
+    UpdateStrategy,
+)
 from lifecycle.apiserver.registry.rest.webhook_clients import (
     set_service_reference_defaults,
 )
@@ -184,7 +188,9 @@ STRATEGY = Strategy(
     validate_update=validate_update,
     subresources={
         "status": UpdateStrategy(
-            update.prepare_for_status_update, validate_status_update
+            update.prepare_for_status_update,
+            validate_status_update,
+            reset_fields=METADATA_AND_SPEC_FIELDS,
         )
     },
     printer=PRINTER,

@@ -333,7 +333,7 @@ STRATEGY = Strategy(
     validate_update=validate_update,
     subresources={
         "status": UpdateStrategy(
-            update.prepare_for_status_only_update,
+            update.prepare_for_status_alone,
             validate_status_update,
             reset_fields=METADATA_AND_SPEC_FIELDS,
         )

@@ -27,7 +27,11 @@ from lifecycle.apiserver.registry.rest.object_meta import (
     validate_core_object_meta,
     validate_core_object_meta_update,
 )
-from lifecycle.apiserver.registry.rest.strategy import Strategy, UpdateStrategy
+from lifecycle.apiserver.registry.rest.strategy import (
+    METADATA_AND_SPEC_FIELDS,
+    Strategy,
+    UpdateStrategy,
+)
 
 
 def validate(service_cidr: Object) -> list[FieldError]:
@@ -95,6 +99,10 @@ PRINTER = Printer(
 STRATEGY = Strategy(
     validate=validate,
     validate_update=validate_update,
-    subresources={"status": UpdateStrategy(update.prepare_for_status_only_update)},
+    subresources={
+        "status": UpdateStrategy(
+            update.prepare_for_status_only_update, reset_fields=METADATA_AND_SPEC_FIELDS
+        )
+    },
     printer=PRINTER,
 )

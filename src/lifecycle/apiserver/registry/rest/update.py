@@ -76,6 +76,16 @@ def prepare_for_status_only_update(new: Object, old: Object) -> None:
     reset_object_meta_for_status(new, old)
 
 
+def prepare_for_status_alone(new: Object, old: Object) -> None:
+    """Of `new` counts the status only, and of its metadata nothing but who wrote.
+    Upstream: `flowSchemaStatusStrategy.PrepareForUpdate`.
+    """
+    prepare_for_status_update(new, old)
+    metadata = {**old["metadata"]}
+    take_over(metadata, new["metadata"], "managedFields")
+    new["metadata"] = metadata
+
+
 def reset_object_meta_for_status(new: Object, old: Object) -> None:
     """Most of the metadata is the old one."""
     for key in _NOT_OF_A_STATUS:

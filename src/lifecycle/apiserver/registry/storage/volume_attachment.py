@@ -35,7 +35,11 @@ from lifecycle.apiserver.registry.rest.object_meta import (
     IMMUTABLE,
     validate_core_object_meta,
 )
-from lifecycle.apiserver.registry.rest.strategy import Strategy, UpdateStrategy
+from lifecycle.apiserver.registry.rest.strategy import (
+    METADATA_AND_SPEC_FIELDS,
+    Strategy,
+    UpdateStrategy,
+)
 
 # --- defaults -------------------------------------------------------------------------
 
@@ -167,7 +171,11 @@ STRATEGY = Strategy(
     allow_unconditional_update=False,
     validate_update=validate_update,
     subresources={
-        "status": UpdateStrategy(update.prepare_for_status_only_update, validate_update)
+        "status": UpdateStrategy(
+            update.prepare_for_status_only_update,
+            validate_update,
+            reset_fields=METADATA_AND_SPEC_FIELDS,
+        )
     },
     returns_deleted_object=True,
     printer=PRINTER,
