@@ -124,6 +124,7 @@ class CustomResourceRules:
             type=self._compiled_type(),
             generation=Generation.WITHOUT_METADATA,
             validate=self.validate,
+            canonicalize=canonicalize,
             warnings_on_create=warnings_on_create,
             allow_unconditional_update=False,
             validate_update=self.validate_update,
@@ -170,10 +171,7 @@ class CustomResourceRules:
                 f"the API version in the data ({actual_version}) does not match the"
                 f" expected API version ({self.api_version})"
             )
-        text = fast_json.dumps(obj, option=fast_json.OPT_SORT_KEYS)
-        mine = fast_json.loads(text)
-        if _HAS_WHOLE_FLOATS(text):
-            mine = _as_go_prints(mine)
+        mine = fast_json.loads(fast_json.dumps(obj, option=fast_json.OPT_SORT_KEYS))
         decoded, strict = decode({**mine, "kind": kind}, api_version, kind)
         decoded["kind"] = mine["kind"]
         if not self.preserves:
@@ -348,8 +346,13 @@ _HAS_WHOLE_FLOATS = re.compile(rb"[0-9](\.0|e\+?[0-9]+)[],}]").search
 """Or may have: it could be part of a text."""
 
 
+def canonicalize(obj: Object) -> None:
+    """Each `1.0` becomes a `1`: so a float without a fraction is printed."""
+    if _HAS_WHOLE_FLOATS(fast_json.dumps(obj)):
+        obj.update(_as_go_prints(obj))
+
+
 def _as_go_prints(value: Any) -> Any:
-    """With `1` for `1.0`, as a float without a fraction is printed."""
     if isinstance(value, dict):
         return {key: _as_go_prints(item) for key, item in value.items()}
     if isinstance(value, list):

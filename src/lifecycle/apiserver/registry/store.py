@@ -387,6 +387,7 @@ class ResourceStore:
             scope.warnings.extend(
                 await beside(scope.size, self.strategy.warnings_on_update, new, old)
             )
+        await beside(scope.size, self.strategy.canonicalize, new)
         await validate(new, old)
         if is_unchanged(new, old) and not await self._is_stale(key):
             return stored
