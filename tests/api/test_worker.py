@@ -12,7 +12,7 @@ import pytest
 from lifecycle.api import freed_memory, worker
 from lifecycle.api.clock import run_virtual
 from lifecycle.api.freed_memory import MUCH
-from lifecycle.api.worker import LARGE, PIECES, OnDemand, Pauses, Turn, apart, beside
+from lifecycle.api.worker import LARGE, PIECES, OnDemand, Pauses, Turn, beside
 
 _said: ContextVar[str] = ContextVar("said", default="")
 
@@ -48,28 +48,6 @@ def test_there_is_one_worker_that_takes_one_thing_at_a_time() -> None:
         assert most == 1
 
     asyncio.run(scene())
-
-
-def test_what_lets_go_of_the_interpreter_waits_for_no_large_work_and_nobody_for_it() -> None:
-    async def scene() -> None:
-        at_work, go_on = threading.Event(), threading.Event()
-
-        def large() -> None:
-            at_work.set()
-            assert go_on.wait(20)
-
-        working = asyncio.create_task(beside(LARGE + 1, large))
-        await asyncio.to_thread(at_work.wait, 20)
-        assert (await apart(threading.current_thread)).name.startswith("calculator")
-        go_on.set()
-        await working
-
-    asyncio.run(scene())
-
-    async def here() -> bool:
-        return await apart(threading.current_thread) is threading.current_thread()
-
-    assert run_virtual(here())
 
 
 def test_small_work_and_all_work_on_virtual_time_is_done_at_once() -> None:

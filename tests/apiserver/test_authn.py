@@ -241,9 +241,9 @@ def test_splitting_a_username_needs_both_parts() -> None:
 # -- token requests ---------------------------------------------------------------------------------------------------
 
 
-async def token_request(tokens: ServiceAccountTokens, **spec: Any) -> Object:
+def token_request(tokens: ServiceAccountTokens, **spec: Any) -> Object:
     info = RequestInfo(True, "", "create", namespace="n", resource="serviceaccounts", subresource="token", name="sa")
-    return await TokenRequests(tokens).create(Request("POST", "/", info=info), {"spec": spec})
+    return TokenRequests(tokens).create(Request("POST", "/", info=info), {"spec": spec})
 
 
 def claims(answer: Object) -> dict[str, Any]:
@@ -256,14 +256,14 @@ def test_the_token_of_the_injected_volume_lasts_a_year_and_warns_after_an_hour()
     async def main() -> None:
         tokens, _ = issuer(account(), pod(), NODE)
         bound = {"apiVersion": "v1", "kind": "Pod", "name": "pod", "uid": "p1"}
-        answer = await token_request(tokens, expirationSeconds=WARN_ONLY_SECONDS, boundObjectRef=bound)
+        answer = token_request(tokens, expirationSeconds=WARN_ONLY_SECONDS, boundObjectRef=bound)
         inside = claims(answer)
         assert inside["exp"] - inside["iat"] == EXTENDED_SECONDS
         assert inside["kubernetes.io"]["warnafter"] - inside["iat"] == WARN_ONLY_SECONDS
         assert inside["kubernetes.io"]["node"] == {"name": "here", "uid": "n1"}
         assert answer["status"]["expirationTimestamp"] == format_time(VIRTUAL_EPOCH + WARN_ONLY_SECONDS)
         other = claims(
-            await token_request(tokens, expirationSeconds=WARN_ONLY_SECONDS, boundObjectRef=bound, audiences=["vault"])
+            token_request(tokens, expirationSeconds=WARN_ONLY_SECONDS, boundObjectRef=bound, audiences=["vault"])
         )
         assert other["exp"] - other["iat"] == WARN_ONLY_SECONDS
 
@@ -287,7 +287,7 @@ def test_a_token_request_may_be_refused(spec: Object, code: int, message: str) -
     async def main() -> None:
         tokens, _ = issuer(account(), pod())
         with pytest.raises(StatusError) as refused:
-            await token_request(tokens, **spec)
+            token_request(tokens, **spec)
         assert refused.value.code == code
         assert message in refused.value.message
 

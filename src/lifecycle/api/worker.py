@@ -55,17 +55,8 @@ Args = TypeVarTuple("Args")
 
 @cache
 def _worker() -> ThreadPoolExecutor:
-    return _thread("worker")
-
-
-@cache
-def _calculator() -> ThreadPoolExecutor:
-    return _thread("calculator")
-
-
-def _thread(name: str) -> ThreadPoolExecutor:
     sys.setswitchinterval(min(TURN, sys.getswitchinterval()))
-    return ThreadPoolExecutor(1, name)
+    return ThreadPoolExecutor(1, "worker")
 
 
 async def beside(size: int, work: Callable[[*Args], T], *args: *Args) -> T:
@@ -85,17 +76,6 @@ async def beside(size: int, work: Callable[[*Args], T], *args: *Args) -> T:
     finally:
         if size >= MUCH:
             give_back_soon()
-
-
-async def apart(work: Callable[[*Args], T], *args: *Args) -> T:
-    """What `work(*args)` returns or raises, for what computes outside of Python and
-    lets go of the interpreter meanwhile: a signature. It has a thread of its own, since
-    it takes nobody's turn. What is said of `beside` holds here.
-    """
-    loop = asyncio.get_running_loop()
-    if IN_A_TAB or isinstance(loop, VirtualTimeLoop):
-        return work(*args)
-    return await loop.run_in_executor(_calculator(), work, *args)
 
 
 def size_of(obj: Any) -> int:

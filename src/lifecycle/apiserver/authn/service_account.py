@@ -112,28 +112,9 @@ class ServiceAccountTokens:
         warn_after: int = 0,
         identity: str = "",
     ) -> str:
-        """A token for an account, which says what `claims` does."""
-        return self.key.sign(
-            self.claims(
-                account, audiences, seconds,
-                bound=bound, warn_after=warn_after, identity=identity,
-            )
-        )  # fmt: skip
-
-    def claims(
-        self,
-        account: Object,
-        audiences: tuple[str, ...],
-        seconds: int,
-        *,
-        bound: dict[str, Object] | None = None,
-        warn_after: int = 0,
-        identity: str = "",
-    ) -> dict[str, Any]:
-        """What a token for an account says that lasts `seconds`. `bound` maps `pod`,
-        `node` or `secret` to the object it dies with. `identity`: the token's own, if
-        it is to be told (`new_identity`). Upstream: `pkg/serviceaccount/claims.go`
-        (`Claims`).
+        """A token for an account that lasts `seconds`. `bound` maps `pod`, `node` or
+        `secret` to the object it dies with. `identity`: the token's own, if it is to be
+        told (`new_identity`).
         """
         now = int(self.clock.now())
         meta = account["metadata"]
@@ -145,16 +126,18 @@ class ServiceAccountTokens:
             private[kind] = _reference(obj)
         if warn_after:
             private["warnafter"] = now + warn_after
-        return {
-            "aud": list(audiences),
-            "exp": now + seconds,
-            "iat": now,
-            "iss": self.issuer,
-            "jti": identity or self.new_identity(),
-            "kubernetes.io": private,
-            "nbf": now,
-            "sub": make_username(meta["namespace"], meta["name"]),
-        }
+        return self.key.sign(
+            {
+                "aud": list(audiences),
+                "exp": now + seconds,
+                "iat": now,
+                "iss": self.issuer,
+                "jti": identity or self.new_identity(),
+                "kubernetes.io": private,
+                "nbf": now,
+                "sub": make_username(meta["namespace"], meta["name"]),
+            }
+        )
 
     def authenticate_token(
         self, token: str, audiences: tuple[str, ...] = ()

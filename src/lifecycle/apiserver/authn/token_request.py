@@ -19,7 +19,6 @@ from lifecycle.api.field_errors import FieldError, invalid, invalid_object
 from lifecycle.api.resources import resource
 from lifecycle.api.status import bad_request, conflict, not_found
 from lifecycle.api.wire import Object, Request
-from lifecycle.api.worker import apart
 from lifecycle.apiserver.audit.context import annotate
 from lifecycle.apiserver.authn.service_account import ServiceAccountTokens
 
@@ -54,7 +53,7 @@ class TokenRequests:
             resource("nodes"),
         )
 
-    async def create(self, request: Request, obj: Object) -> Object:
+    def create(self, request: Request, obj: Object) -> Object:
         """The posted request with a token in its status. Raises StatusError."""
         info = request.info
         assert info is not None, "the handler chain sets it first"
@@ -98,11 +97,10 @@ class TokenRequests:
             lasts, warn_after = EXTENDED_SECONDS, seconds
         expires = format_time(self._tokens.clock.now() + seconds)
         identity = self._tokens.new_identity()
-        claims = self._tokens.claims(
+        token = self._tokens.issue(
             account, audiences, lasts,
             bound=bound, warn_after=warn_after, identity=identity,
         )  # fmt: skip
-        token = await apart(self._tokens.key.sign, claims)
         annotate(ISSUED_CREDENTIAL_ID, f"JTI={identity}")
         theirs = account["metadata"]
         meta = {**object_meta, "name": theirs["name"], "namespace": theirs["namespace"]}

@@ -13,12 +13,12 @@ Upstream: `pkg/kubeapiserver/{authenticator,authorizer}/config.go`,
 
 from __future__ import annotations
 
-from collections.abc import Awaitable, Callable, Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import replace
 
 from lifecycle.api.clock import Clock
 from lifecycle.api.names import NameSource
-from lifecycle.api.wire import Object, UserInfo
+from lifecycle.api.wire import UserInfo
 from lifecycle.apiserver.admission.chain import AdmissionChain
 from lifecycle.apiserver.admission.default_plugins import default_plugins
 from lifecycle.apiserver.admission.matching import admission_configuration
@@ -136,10 +136,8 @@ class Config:
         )
 
     @property
-    def virtual_subresources(
-        self,
-    ) -> dict[tuple[str, str, str], Callable[..., Awaitable[Object]]]:
-        """The same for subresources: `(group, plural, subresource)` → `await
-        create(request, obj) -> obj`.
+    def virtual_subresources(self) -> dict[tuple[str, str, str], Callable[..., object]]:
+        """The same for subresources: `(group, plural, subresource)` → `create(request,
+        obj) -> obj`.
         """
         return {("", "serviceaccounts", "token"): self.token_requests.create}

@@ -55,7 +55,7 @@ async def create_token(
     # NodeRestriction holds kubelets to tokens of their own pods
     await rest.admission(scope).admit(obj, None)
     key = (resource.group, resource.plural, scope.subresource)
-    return Response(201, obj=await rest.virtual_subresources[key](request, obj))
+    return Response(201, obj=rest.virtual_subresources[key](request, obj))
 
 
 async def create_binding(

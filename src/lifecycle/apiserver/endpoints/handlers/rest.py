@@ -7,9 +7,10 @@ Upstream: `apiserver/pkg/endpoints/handlers/rest.go` (`RequestScope`),
 
 from __future__ import annotations
 
-from collections.abc import Awaitable, Callable
+from collections.abc import Callable
 from dataclasses import replace
 from functools import partial
+from typing import Any
 
 from lifecycle.api import status
 from lifecycle.api.schema.duplicates import in_order_of_text
@@ -45,7 +46,7 @@ class RestHandler:
         stores: dict[tuple[str, str], ResourceStore],
         virtual: dict[tuple[str, str], Review] | None = None,
         virtual_subresources: (
-            dict[tuple[str, str, str], Callable[..., Awaitable[Object]]] | None
+            dict[tuple[str, str, str], Callable[..., Any]] | None
         ) = None,
         connector: PodConnector | None = None,
     ) -> None:
