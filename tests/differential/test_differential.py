@@ -7,6 +7,7 @@ import json
 from dataclasses import replace
 from itertools import islice
 from pathlib import Path
+from random import Random
 from typing import Any
 
 import pytest
@@ -16,11 +17,14 @@ from lifecycle.api.wire import MASTERS
 from lifecycle.apiserver.server.create_server_chain import create_server_chain
 from lifecycle.cluster.target import HandlerTarget
 from lifecycle.etcd.memory import MemoryStore
+from tests.differential import definitions
 from tests.differential.answers import differences, settled
 from tests.differential.case import CASES, Case, Step, load
+from tests.differential.definitions import define
 from tests.differential.fields import AT_ONCE, Fields, changed
 from tests.differential.freedoms import FREEDOMS, explained
-from tests.differential.player import play
+from tests.differential.objects import Objects
+from tests.differential.player import Player, play
 from tests.differential.published import Published, published
 from tests.differential.scenes import Scenes
 from tests.differential.servers import HTTPTarget, ready, real_server
@@ -79,6 +83,32 @@ def test_cases_cover_kinds_verbs_and_forms(shapes: Published) -> None:
         "fieldValidation=Strict",
     ):
         assert option in text, option
+
+
+def test_custom_resources_are_defined_published_and_asked_like_others() -> None:
+    async def scene() -> tuple[Published, list[int]]:
+        server = create_server_chain(MemoryStore())
+        await server.start()
+        try:
+            target = HandlerTarget(server, ("admin", (MASTERS,)))
+            await define(target)
+            await define(target)  # what is there already is as good
+            shapes = await published(target)
+            player = Player(target, "custom")
+            await player.begin()
+            kinds = [kind for kind in shapes.kinds if kind.kind in definitions.PLAIN]
+            plain = [Objects(shapes, Random(1)).plain(kind) for kind in kinds]
+            steps = [Step("POST", kind.collection, obj) for kind, obj in zip(kinds, plain, strict=True)]
+            return replace(shapes, kinds=tuple(kinds)), [(await player.answer(step))["status"] for step in steps]
+        finally:
+            await server.stop()
+
+    shapes, statuses = run_virtual(scene())
+    assert sorted(kind.kind for kind in shapes.kinds) == sorted(definitions.PLAIN)
+    assert statuses == [201, 201]
+    asked = [step for case in islice(Scenes(shapes, 3).cases(), 60) for step in case.steps]
+    assert {step.method for step in asked} == {"GET", "POST", "PUT", "PATCH", "DELETE"}
+    assert any(step.path.partition("?")[0].endswith("/scale") for step in asked)
 
 
 def test_only_what_is_left_to_chance_is_masked() -> None:
@@ -155,6 +185,14 @@ def test_a_case_is_shrunk_to_what_shows_it() -> None:
     small = asyncio.run(shrink(case, shows))
     assert small.steps == (Step("POST", "/x", {"spec": {"list": [{"bad": True}]}}),)
     assert asyncio.run(shrink(case, shows, attempts=1)).steps == steps[1:]
+
+
+def test_a_watch_keeps_its_end_when_its_case_is_shrunk() -> None:
+    async def shows(case: Case) -> bool:
+        return True
+
+    case = Case((Step("GET", "/api/v1/pods?watch=1&timeoutSeconds=1&pretty=true"),))
+    assert asyncio.run(shrink(case, shows)).steps[0].path == "/api/v1/pods?timeoutSeconds=1"
 
 
 def test_a_case_is_what_was_saved(tmp_path: Path) -> None:
