@@ -113,6 +113,25 @@ def test_who_makes_another_kind_of_value_of_a_field_owns_it_and_what_is_in_it(
     on_server(scene)
 
 
+@pytest.mark.parametrize(
+    ("spec", "says"),
+    [
+        (True, "Invalid value: 0: .spec.replicas accessor error: true is of the type bool, expected map[string]interface{}"),
+        ([1, "a"], ".spec.replicas accessor error: [1 a] is of the type []interface {}, expected map[string]interface{}"),
+        ({"replicas": False}, ".spec.replicas accessor error: false is of the type bool, expected int64"),
+        ({"replicas": {"a": 1}}, ".spec.replicas accessor error: map[] is of the type map[string]interface {}, expected int64"),
+    ],
+)  # fmt: skip
+def test_a_path_to_replicas_leads_to_an_integer(spec: Any, says: str) -> None:
+    async def scene(site: Site) -> None:
+        await site.define(shop())
+        answer = await site.ask("POST", CRONTABS, {**crontab(), "spec": spec})
+        assert answer.status == 422
+        assert says in answer.message
+
+    on_server(scene)
+
+
 def test_a_scale_may_be_written_without_a_revision_and_says_what_is_wrong_with_it() -> None:
     async def scene(site: Site) -> None:
         await site.define(shop())

@@ -17,6 +17,7 @@ from typing import Any
 
 from lifecycle.api import fast_json, status
 from lifecycle.api.field_errors import FieldError, invalid
+from lifecycle.api.go_format import go_value
 from lifecycle.api.resources import Resource
 from lifecycle.api.schema import compile_schema, decode
 from lifecycle.api.schema.decode import cannot_be_handled
@@ -78,6 +79,7 @@ MAX_INT32 = 2**31 - 1
 _GO_TYPES: dict[type, str] = {
     str: "string",
     bool: "bool",
+    int: "int64",
     float: "float64",
     list: "[]interface {}",
 }
@@ -310,15 +312,10 @@ class CustomResourceRules:
         ):
             path = self.scale[key]
             value = nested(obj, path)
-            if value is None:
-                continue
-            if not isinstance(value, int) or isinstance(value, bool):
-                go_type = _GO_TYPES.get(type(value), "map[string]interface {}")
-                why = (
-                    f"{path} accessor error: {value} is of the type {go_type}, expected"
-                    " int64"
-                )
+            if why := _accessor_error(obj, path):
                 errors.append(invalid(path, 0, why))
+            elif value is None:
+                continue
             elif value < 0:
                 errors.append(invalid(path, value, "should be a non-negative integer"))
             elif value > MAX_INT32:
@@ -340,6 +337,32 @@ def prepare_for_status_update(new: Object, old: Object) -> None:
     new.pop("status", None)
     if state is not None:
         new["status"] = state
+
+
+def _accessor_error(obj: Object, path: str) -> str:
+    """Why a simple path does not lead to an integer; empty if it does, or to nothing.
+    Upstream: `unstructured.NestedInt64`.
+    """
+    value: Any = obj
+    here = ""
+    for part in path.lstrip(".").split("."):
+        here += f".{part}"
+        if not isinstance(value, dict):
+            return _of_another_type(here, value, "map[string]interface{}")
+        value = value.get(part)
+        if value is None:
+            return ""
+    if not isinstance(value, int) or isinstance(value, bool):
+        return _of_another_type(here, value, "int64")
+    return ""
+
+
+def _of_another_type(here: str, value: Any, expected: str) -> str:
+    go_type = _GO_TYPES.get(type(value), "map[string]interface {}")
+    return (
+        f"{here} accessor error: {go_value(value)} is of the type {go_type}, expected"
+        f" {expected}"
+    )
 
 
 _HAS_WHOLE_FLOATS = re.compile(rb"[0-9](\.0|e\+?[0-9]+)[],}]").search
