@@ -142,7 +142,8 @@ async def probe(
             try:
                 await longest()
                 await asyncio.sleep(0.5)
-                known, at_first = set(await objects(attacker)), memory(process.pid)
+                known = set(await objects(attacker)) if rest else set()
+                at_first = memory(process.pid)
                 for name in names:
                     before = memory(process.pid)
                     await longest()

@@ -65,6 +65,13 @@ def test_a_field_that_nothing_has_is_a_mistake_only_if_there_is_something_to_sor
     assert (code, len(out.splitlines()), err) == (0, 4, IGNORED)
 
 
+def test_whole_objects_are_asked_for_where_a_field_is_to_sort_them() -> None:
+    *_, server = kubectl("get pods -w --sort-by=.metadata.name --chunk-size=0", ANSWERS)
+    assert [request.query.get("includeObject") for request in server.requests] == [["Object"], ["Object"]]
+    *_, server = kubectl("get pods -w --chunk-size=0", ANSWERS)
+    assert [request.query.get("includeObject") for request in server.requests] == [None, None]
+
+
 def test_many_are_watched_from_where_the_list_ended() -> None:
     *_, server = kubectl("get pods -w -l app=x --field-selector=status.phase=Running --chunk-size=0", ANSWERS)
     chosen = {"labelSelector": ["app=x"], "fieldSelector": ["status.phase=Running"]}

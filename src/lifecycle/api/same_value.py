@@ -15,13 +15,15 @@ from typing import Any
 
 def same_value(one: Any, other: Any) -> bool:
     """Equal, and true or false in the same places."""
-    return one is other or (one == other and _same_kinds(one, other))
-
-
-def _same_kinds(one: Any, other: Any) -> bool:
-    """Of two values that are equal to Python."""
-    if isinstance(one, dict):
-        return all(_same_kinds(value, other[key]) for key, value in one.items())
-    if isinstance(one, list):
-        return all(map(_same_kinds, one, other))
-    return isinstance(one, bool) == isinstance(other, bool)
+    if one is other or one != other:
+        return one is other
+    pending = [(one, other)]
+    while pending:
+        mine, theirs = pending.pop()
+        if isinstance(mine, dict):
+            pending += [(value, theirs[key]) for key, value in mine.items()]
+        elif isinstance(mine, list):
+            pending += zip(mine, theirs, strict=True)
+        elif isinstance(mine, bool) != isinstance(theirs, bool):
+            return False
+    return True

@@ -28,6 +28,19 @@ class _Pairs(list[tuple[str, Any]]):
     """One JSON object with its fields in order, twice-given ones included."""
 
 
+_AT_ONCE = json.JSONDecoder(object_pairs_hook=_Pairs)
+
+
+class _InSteps(json.JSONDecoder):
+    """The same in Python: the scanner in C keeps the interpreter for all of one large
+    object.
+    """
+
+    def __init__(self) -> None:
+        super().__init__(object_pairs_hook=_Pairs)
+        self.scan_once = json.scanner.py_make_scanner(self)  # type: ignore[attr-defined]
+
+
 def find_duplicate_fields(body: bytes, parsed: Any = None) -> list[str]:
     """`duplicate field "…"` for each field that a JSON body repeats, in the order of
     the text.
@@ -70,11 +83,7 @@ def _read_pairs(body: bytes) -> Any:
     """The values of a JSON body, its objects as `_Pairs`. Raises ValueError,
     RecursionError.
     """
-    decoder = json.JSONDecoder(object_pairs_hook=_Pairs)
-    if len(body) > LARGE:
-        # the scanner in C would keep the interpreter for all of one large object
-        scanner = json.scanner.py_make_scanner(decoder)  # type: ignore[attr-defined]
-        decoder.scan_once = scanner  # type: ignore[attr-defined]
+    decoder = _InSteps() if len(body) > LARGE else _AT_ONCE
     return decoder.decode(body.decode(json.detect_encoding(body), "surrogatepass"))
 
 

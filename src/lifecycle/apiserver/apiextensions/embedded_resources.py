@@ -81,11 +81,10 @@ def _validate(inner: Object, path: str) -> Iterator[FieldError]:
         if key not in inner:
             yield required(f"{path}.{key}")
     for key in ("apiVersion", "kind"):
-        value = inner.get(key, "-")
-        if not isinstance(value, str):
-            yield invalid(f"{path}.{key}", value, "must be a string")
-        elif not value:
-            yield invalid(f"{path}.{key}", value, "must not be empty")
+        if key in inner and not isinstance(inner[key], str):
+            yield invalid(f"{path}.{key}", inner[key], "must be a string")
+        elif key in inner and not inner[key]:
+            yield invalid(f"{path}.{key}", inner[key], "must not be empty")
     version, kind = inner.get("apiVersion"), inner.get("kind")
     if isinstance(version, str) and version.count("/") > 1:
         why = f"unexpected GroupVersion string: {version}"

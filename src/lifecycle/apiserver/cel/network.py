@@ -17,7 +17,6 @@ from lifecycle.apiserver.cel.declare import T, declared, function
 from lifecycle.apiserver.cel.types import message, types
 
 _BITS = re.compile("0|[1-9][0-9]{0,2}", re.ASCII)
-_WITH_PORT = re.compile(r"(\[.*\]|[^:]*)(:\d*)?")
 Address = ipaddress.IPv4Address | ipaddress.IPv6Address
 
 
@@ -122,7 +121,18 @@ def _host(url: Any) -> str:
 
 def _hostname(url: Any) -> str:
     """In the case in which it was written, an IPv6 address without its brackets."""
-    return _WITH_PORT.fullmatch(_host(url))[1].strip("[]")  # type: ignore[index]
+    name = _host_and_port(url)[0]
+    return name[1:-1] if name.startswith("[") and name.endswith("]") else name
+
+
+def _host_and_port(url: Any) -> tuple[str, str]:
+    """Split at the last colon, if digits follow or nothing. Upstream: Go's
+    `net/url.splitHostPort`.
+    """
+    host = _host(url)
+    name, colon, port = host.rpartition(":")
+    is_port = colon and (not port or (port.isascii() and port.isdigit()))
+    return (name, port) if is_port else (host, "")
 
 
 def _escaped_path(url: Any) -> str:
@@ -206,9 +216,7 @@ def functions() -> list[Any]:
         function("getScheme", lambda value: _url(value.text).scheme, (s, (url,))),
         function("getHost", _host, (s, (url,))),
         function("getHostname", _hostname, (s, (url,))),
-        function(
-            "getPort", lambda value: str(_url(value.text).port or ""), (s, (url,))
-        ),
+        function("getPort", lambda value: _host_and_port(value)[1], (s, (url,))),
         function("getEscapedPath", _escaped_path, (s, (url,))),
         function(
             "getQuery",

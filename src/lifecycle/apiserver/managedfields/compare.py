@@ -76,17 +76,21 @@ def _by_key(t: Type, items: list[Any]) -> dict[str, list[Any]]:
 
 def compare(t: Type, old: Any, new: Any) -> tuple[Fields, Fields]:
     """(changed, gone) below a place that exists on both sides; `"."` is in `changed` if
-    the place itself is one differing value, or was and is no more.
+    the place itself is one differing value, or was and is no more. Both are empty if
+    nothing differs.
 
-    The two values must differ. Raises ValueError for list items without their keys.
+    Raises ValueError for list items without their keys.
     """
+    if not t.leaf and (old or new):
+        kinds = {type(value) for value in (old, new) if value is not None}
+        if kinds == {dict}:
+            return _dicts(t, old or {}, new or {})
+        if kinds == {list} and t.shape in (KEYED, SET):
+            return _lists(t, _by_key(t, old or []), _by_key(t, new or []))
+    if same_value(old, new):
+        return LEAF, LEAF
     if t.leaf:
         return {SELF: LEAF}, LEAF
-    kinds = {type(value) for value in (old, new) if value is not None}
-    if kinds == {dict}:
-        return _dicts(t, old or {}, new or {})
-    if kinds == {list} and t.shape in (KEYED, SET):
-        return _lists(t, _by_key(t, old or []), _by_key(t, new or []))
     inside = {key: part for key, part in whole(t, old).items() if key != SELF}
     return {SELF: LEAF, **whole(t, new)}, inside
 
@@ -98,9 +102,7 @@ def _dicts(t: Type, old: dict[str, Any], new: dict[str, Any]) -> tuple[Fields, F
     for name in sorted(new):
         value = new[name]
         before = old.get(name, _ABSENT)
-        if before is value or (
-            before == value and not (t.loose and not same_value(before, value))
-        ):
+        if before is value or (not t.loose and before == value):
             continue
         if struct:
             known = t.field(name)
@@ -109,6 +111,8 @@ def _dicts(t: Type, old: dict[str, Any], new: dict[str, Any]) -> tuple[Fields, F
             element, child = known
         else:
             element, child = f"f:{name}", t.element
+        if not child.loose and before == value:
+            continue
         if before is _ABSENT:
             changed[element] = whole(child, value)
         else:
@@ -128,7 +132,7 @@ def _dicts(t: Type, old: dict[str, Any], new: dict[str, Any]) -> tuple[Fields, F
 def _enter(
     child: Type, element: str, old: Any, new: Any, changed: Fields, gone: Fields
 ) -> None:
-    more, less = compare(child, old, new) if not child.leaf else ({SELF: LEAF}, LEAF)
+    more, less = compare(child, old, new)
     if more:
         changed[element] = LEAF if list(more) == [SELF] else more
     if less:
@@ -143,10 +147,11 @@ def _lists(
     child = t.element if t.shape == KEYED else None
     for element in sorted_elements(old.keys() | new.keys()):
         before, after = old.get(element, []), new.get(element, [])
-        if before == after and not (t.loose and not same_value(before, after)):
+        if not t.loose and before == after:
             continue
         if len(before) > 1 or len(after) > 1:
-            _duplicates(child, element, before, after, changed, gone)
+            if not same_value(before, after):
+                _duplicates(child, element, before, after, changed, gone)
         elif not before:
             changed[element] = whole(child, after[0]) if child else LEAF
         elif not after:

@@ -148,18 +148,21 @@ def _compile(schema: Schema) -> Type:
     if kind == "list":
         return _list(schema)
     if schema.map_type == "atomic":
-        return RAW if schema.preserve_unknown else LEAF_TYPE
-    if kind == "object":
-        return Type(STRUCT, schema)
-    if kind == "map":
-        compiled = Type(MAP)
-        compiled.element = (
-            type_of(schema.values) if schema.values is not None else DEDUCED
-        )
-        return compiled
+        return RAW if _parts_of(schema).loose else LEAF_TYPE
+    if kind in ("object", "map"):
+        return _parts_of(schema)
     if schema.name.endswith(".RawExtension"):
         return RAW
     return DEDUCED if kind == "any" and not schema.format else LEAF_TYPE
+
+
+def _parts_of(schema: Schema) -> Type:
+    """Of an object or a map, whether it is owned as a whole or in parts."""
+    if schema.kind == "object":
+        return Type(STRUCT, schema)
+    compiled = Type(MAP)
+    compiled.element = type_of(schema.values) if schema.values is not None else DEDUCED
+    return compiled
 
 
 def _list(schema: Schema) -> Type:
@@ -170,7 +173,8 @@ def _list(schema: Schema) -> Type:
     if list_type == "set":
         return Type(SET)
     if list_type != "map" or schema.items is None:
-        return LEAF_TYPE
+        known = schema.items is not None and not type_of(schema.items).loose
+        return LEAF_TYPE if known else RAW
     compiled = Type(KEYED)
     compiled.keys = keys
     compiled.only_key = keys[0] if len(keys) == 1 else ""

@@ -16,27 +16,29 @@ from typing import Any
 from lifecycle.api import fast_json
 from lifecycle.api.wire import Object
 
+DEPTH = 3
+"""Steps down in which parts are looked for: `.status.conditions[2]` is three. Each step
+compares again what differs, so a deep object costs no more than that many times a flat
+one.
+"""
 
-def with_parts_of(old: Object, new: Object) -> Object:
+
+def with_parts_of(old: Object, new: Object, depth: int = DEPTH) -> Object:
     """The new version, with the old one's lists and maps in the places of those that
     say the same, in the same order. What is handed in does not change.
     """
-    return {
-        key: _shared(value, old.get(key)) if type(value) in (dict, list) else value
-        for key, value in new.items()
-    }
+    return {key: _part(value, old.get(key), depth) for key, value in new.items()}
 
 
-def _shared(new: Any, old: Any) -> Any:
+def _part(new: Any, old: Any, depth: int) -> Any:
     kind = type(new)
-    if new is old or not new or kind is not type(old):
+    if kind not in (dict, list) or new is old or kind is not type(old):
         return new
     if new == old and fast_json.dumps(new) == fast_json.dumps(old):
         return old  # the second question, as 1 and true are equal in Python
+    if not depth:
+        return new
     if kind is dict:
-        return with_parts_of(old, new)
-    shared = [
-        _shared(item, before) if type(item) in (dict, list) else item
-        for item, before in zip(new, old)
-    ]
-    return [*shared, *new[len(shared) :]]
+        return with_parts_of(old, new, depth - 1)
+    items = [_part(item, before, depth - 1) for item, before in zip(new, old)]
+    return [*items, *new[len(items) :]]

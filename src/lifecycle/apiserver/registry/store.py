@@ -449,7 +449,9 @@ class ResourceStore:
         return await self._write(key, {**obj, "metadata": metadata}, expected)
 
     async def _write(self, key: str, obj: Object, expected: int) -> Cached | None:
-        obj["metadata"].pop("selfLink", None)  # nobody has one any more
+        if "selfLink" in obj["metadata"]:  # nobody has one any more
+            kept = {k: v for k, v in obj["metadata"].items() if k != "selfLink"}
+            obj = {**obj, "metadata": kept}
         stored = self.to_storage(obj)
         with span("apiserver", "storage"):
             media_type = self.environment.media_type

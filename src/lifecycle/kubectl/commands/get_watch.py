@@ -44,8 +44,9 @@ async def watch_tables(
     """The table, in the order that `--sort-by` asks for, then a row for every change.
     Raises StatusError, CommandError.
     """
+    whole = {"includeObject": "Object"} if p["sort-by"] else {}
     first = await session.table(
-        resource.path(namespace, name), {} if name else selectors
+        resource.path(namespace, name), {**whole, **({} if name else selectors)}
     )
     widths: list[int] = []
     headers = not p["no-headers"]
@@ -76,6 +77,7 @@ async def watch_tables(
     if not p["watch-only"]:
         show(first, "ADDED")
     query = {
+        **whole,
         **_narrowed(name, selectors),
         "resourceVersion": first["metadata"]["resourceVersion"],
     }

@@ -188,7 +188,7 @@ STRATEGY = Strategy(
     validate_update=validate_update,
     subresources={
         "status": UpdateStrategy(
-            update.prepare_for_status_update,
+            update.prepare_for_status_only_update,
             validate_status_update,
             reset_fields=METADATA_AND_SPEC_FIELDS,
         )

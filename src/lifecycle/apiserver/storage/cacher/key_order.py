@@ -1,4 +1,4 @@
-"""The keys of a cache in order, for lists, at a cost that does not grow with them.
+"""The keys of a cache in order, for lists.
 
 To put each new key in its place moves all that stand behind it, and an hour's events
 are hundreds of thousands. Nobody asks for the order as often as keys are added: so new
@@ -38,12 +38,12 @@ class KeyOrder:
     def remove(self, key: str) -> None:
         """A key that is there."""
         keys = self._in_order
-        if self._new and keys[-1] == key:  # what was made last, and goes first
-            keys.pop()
+        end = len(keys) - self._new
+        at = bisect_left(keys, key, 0, end)
+        if at == end or keys[at] != key:
+            at = keys.index(key, end)
             self._new -= 1
-            return
-        keys = self.in_order()
-        del keys[bisect_left(keys, key)]
+        del keys[at]
 
     def in_order(self) -> list[str]:
         """All of them. Shared: do not change the list."""
