@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import subprocess
 import sys
-import threading
 from pathlib import Path
 from queue import Queue
 
@@ -15,26 +14,38 @@ PATIENCE = 30.0
 
 
 def test_only_who_is_too_late_hears_of_it() -> None:
+    now, heard, begun = [100.0], list[str](), list[object]()
+    watchman = Watchman(heard.append, lambda: now[0], begun.append)
+
+    def after(seconds: float) -> float:
+        now[0] += seconds
+        return watchman.look()
+
+    watchman.watch(10 * LOOKS, "has time")
+    assert after(1.0) == LOOKS  # he need not be woken for that
+    watchman.watch(5.0, "ready in time")
+    assert after(2.0) == 3.0
+    watchman.leave()
+    assert after(8.0) == LOOKS
+    watchman.watch(5.0, "replaced")
+    watchman.watch(50.0, "too late")
+    assert after(20.0) == 30.0
+    assert heard == []
+    assert after(30.0) == LOOKS
+    assert heard == ["too late"]
+    after(LOOKS)
+    assert heard == ["too late"]
+    assert len(begun) == 1  # one thread for all
+
+
+def test_he_is_woken_by_who_has_less_time_than_he_sleeps() -> None:
     heard: Queue[str] = Queue()
     watchman = Watchman(heard.put)
-    watchman.watch(10 * LOOKS, "has time")  # the watchman has no reason to look soon
-    watchman.watch(0.05, "ready in time")
-    watchman.leave()
-    watchman.watch(0.05, "replaced")
-    watchman.watch(0.1, "too late")
+    watchman.watch(10 * LOOKS, "has time")
+    watchman.watch(0.05, "too late")
     assert heard.get(timeout=PATIENCE) == "too late"
     watchman.watch(0.05, "too late as well")
     assert heard.get(timeout=PATIENCE) == "too late as well"
-    assert heard.empty()
-
-
-def test_there_is_one_thread_for_all() -> None:
-    before = set(threading.enumerate())
-    watchman = Watchman(lambda: None)
-    for _ in range(20):
-        watchman.watch(LOOKS)
-        watchman.leave()
-    assert len(set(threading.enumerate()) - before) == 1
 
 
 def test_a_test_that_hangs_ends_the_run_with_its_stack(tmp_path: Path) -> None:

@@ -16,24 +16,34 @@ LOOKS = 60.0
 """Seconds after which the watchman looks again even if there is nobody to watch: whoever has longer than that need not wake him."""
 
 
-class Watchman:
-    """Calls `too_late(*about)` in a thread of its own when somebody's time is over."""
+def in_a_thread(work: Callable[[], None]) -> None:
+    """Work that goes on for as long as the process."""
+    threading.Thread(target=work, name="watchman", daemon=True).start()
 
-    def __init__(self, too_late: Callable[..., None]) -> None:
-        self._too_late = too_late
+
+class Watchman:
+    """Calls `too_late(*about)`, in a thread of its own, when somebody's time is over."""
+
+    def __init__(
+        self,
+        too_late: Callable[..., None],
+        clock: Callable[[], float] = monotonic,
+        begin: Callable[[Callable[[], None]], None] = in_a_thread,
+    ) -> None:
+        self._too_late, self._clock, self._begin = too_late, clock, begin
         self._changed = threading.Condition()
         self._end: float | None = None
         self._about: tuple[Any, ...] = ()
         self._looks_at = 0.0
-        self._thread: threading.Thread | None = None
+        self._begun = False
 
     def watch(self, seconds: float, *about: Any) -> None:
         """From now on; whoever was watched before is not any more."""
         with self._changed:
-            self._end, self._about = monotonic() + seconds, about
-            if self._thread is None:
-                self._thread = threading.Thread(target=self._watch, name="watchman", daemon=True)
-                self._thread.start()
+            self._end, self._about = self._clock() + seconds, about
+            if not self._begun:
+                self._begun = True
+                self._begin(self._watch)
             elif self._end < self._looks_at:
                 self._changed.notify()
 
@@ -45,12 +55,16 @@ class Watchman:
     def _watch(self) -> None:
         with self._changed:
             while True:
-                now = monotonic()
-                if self._end is not None and self._end <= now:
-                    self._end = None
-                    self._too_late(*self._about)
-                self._looks_at = now + LOOKS if self._end is None else min(self._end, now + LOOKS)
-                self._changed.wait(self._looks_at - now)
+                self._changed.wait(self.look())
+
+    def look(self) -> float:
+        """End whose time is over. Seconds until there is a reason to look again."""
+        now = self._clock()
+        if self._end is not None and self._end <= now:
+            self._end = None
+            self._too_late(*self._about)
+        self._looks_at = now + LOOKS if self._end is None else min(self._end, now + LOOKS)
+        return self._looks_at - now
 
 
 def end_all(item: pytest.Item, settings: Any) -> None:

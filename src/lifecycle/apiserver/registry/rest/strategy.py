@@ -170,7 +170,9 @@ class Strategy:
     validate: Validate = validate_metadata
     warnings_on_create: Warnings = no_warnings
     canonicalize: Change = do_nothing
-    """Last touches, after validation."""
+    """Last touches after validation, of what is new and of what is changed. Upstream:
+    the ends of `BeforeCreate` and `BeforeUpdate`.
+    """
 
     # -- updating ----------------------------------------------------------------------
 

@@ -1,7 +1,7 @@
 """The order of an update: what a write may touch, and whether the result is sound.
 
-`before_update`, then `validate_update`. A subresource has rules of its own; a write of
-the main resource leaves the status alone.
+`before_update`, `validate_update`, then `Strategy.canonicalize`. A subresource has
+rules of its own; a write of the main resource leaves the status alone.
 
 Upstream: `apiserver/pkg/registry/rest/update.go` (`BeforeUpdate`), v1.36.
 """
