@@ -38,7 +38,7 @@ def _part(new: Any, old: Any, depth: int) -> Any:
         return old  # the second question, as 1 and true are equal in Python
     if not depth:
         return new
-    if kind is dict:
+    if isinstance(old, dict):
         return with_parts_of(old, new, depth - 1)
     items = [_part(item, before, depth - 1) for item, before in zip(new, old)]
     return [*items, *new[len(items) :]]
