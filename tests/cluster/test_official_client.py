@@ -85,20 +85,19 @@ def test_the_official_informer_keeps_a_cache(cluster: BackgroundCluster, namespa
     core = cluster.client.CoreV1Api()
     core.create_namespaced_config_map(namespace, {"metadata": {"name": "before"}})
     informer = SharedInformer(list_func=core.list_namespaced_config_map, namespace=namespace)
-    arrived = threading.Event()
-    names: list[str] = []
+    arrived = {name: threading.Event() for name in ("before", "after")}
 
     def added(obj: Any) -> None:
-        names.append(obj.metadata.name)
-        if "after" in names:
-            arrived.set()
+        if obj.metadata.name in arrived:
+            arrived[obj.metadata.name].set()
 
     informer.add_event_handler("ADDED", added)
     informer.start()
     try:
+        assert arrived["before"].wait(20)
+        # not before the list has come: its `stop` waits for ever for a watch that has not begun yet
         core.create_namespaced_config_map(namespace, {"metadata": {"name": "after"}})
-        assert arrived.wait(20)
-        assert {"before", "after"} <= set(names)
+        assert arrived["after"].wait(20)
     finally:
         informer.stop()
 
