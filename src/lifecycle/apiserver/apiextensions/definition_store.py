@@ -24,7 +24,7 @@ from lifecycle.apiserver.apiextensions.validation.definition import (
 )
 from lifecycle.apiserver.apiextensions.validation.options import V1BETA1
 from lifecycle.apiserver.registry.rest.strategy import Strategy, UpdateStrategy
-from lifecycle.apiserver.registry.rest.update import prepare_for_status_only_update
+from lifecycle.apiserver.registry.rest.update import prepare_for_status_update
 from lifecycle.apiserver.registry.store import Environment, ResourceStore
 
 PENDING = (
@@ -61,7 +61,7 @@ def definition_strategy(strategy: Strategy) -> Strategy:
         validate_update=validate_definition_update,
         subresources={
             "status": UpdateStrategy(
-                prepare_for_status_only_update, validate_definition_status_update
+                prepare_for_status_update, validate_definition_status_update
             )
         },
     )
