@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import threading
 from collections.abc import Callable
+from functools import cache
 from time import monotonic
 from typing import Any
 
@@ -74,7 +75,10 @@ def end_all(item: pytest.Item, settings: Any) -> None:
     timeout_timer(item, settings)
 
 
-WATCHMAN = Watchman(end_all)
+@cache
+def _watchman() -> Watchman:
+    """The one of this process; a browser tab has no threads, and none."""
+    return Watchman(end_all)
 
 
 @pytest.hookimpl(optionalhook=True)
@@ -82,6 +86,6 @@ def pytest_timeout_set_timer(item: pytest.Item, settings: Any) -> bool | None:
     """In place of pytest-timeout's thread; None: its signal is what was asked for."""
     if settings.method != "thread":
         return None
-    item.cancel_timeout = WATCHMAN.leave  # type: ignore[attr-defined]
-    WATCHMAN.watch(settings.timeout, item, settings)
+    item.cancel_timeout = _watchman().leave  # type: ignore[attr-defined]
+    _watchman().watch(settings.timeout, item, settings)
     return True
