@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import asyncio
 import threading
+from collections.abc import Callable
+from typing import Any
 
 import pytest
 
@@ -39,12 +41,22 @@ def test_a_long_timeout_is_read_beside_the_loop(
     assert read == [where]
 
 
-def test_no_clock_is_set_for_what_never_waits() -> None:
-    async def scene() -> None:
-        loop, alarms = asyncio.get_running_loop(), []
-        at = loop.call_at
-        loop.call_at = lambda when, *rest, **more: alarms.append(when) or at(when, *rest, **more)  # type: ignore[method-assign,func-returns-value]
+class NotesAlarms(asyncio.SelectorEventLoop):
+    """A loop that notes each clock that is set."""
 
+    def __init__(self, alarms: list[float]) -> None:
+        super().__init__()
+        self._alarms = alarms
+
+    def call_at(
+        self, when: float, callback: Callable[..., object], *args: Any, context: Any = None
+    ) -> asyncio.TimerHandle:
+        self._alarms.append(when)
+        return super().call_at(when, callback, *args, context=context)
+
+
+def test_no_clock_is_set_for_what_never_waits() -> None:
+    async def scene(alarms: list[float]) -> None:
         async def answer(request: Request) -> Response:
             if request.path == "/waits":
                 await asyncio.sleep(0)
@@ -55,7 +67,12 @@ def test_no_clock_is_set_for_what_never_waits() -> None:
             answered = await handler(Request("GET", path))
             assert (answered.obj, len(alarms)) == ({"path": path}, clocks)
 
-    asyncio.run(scene())
+    def new_loop() -> asyncio.AbstractEventLoop:
+        return NotesAlarms(alarms)
+
+    alarms: list[float] = []
+    with asyncio.Runner(loop_factory=new_loop) as runner:
+        runner.run(scene(alarms))
 
 
 def test_what_is_out_of_time_may_put_things_in_order_and_what_it_raises_is_passed_on() -> None:

@@ -18,9 +18,8 @@ from lifecycle.api.schema.decode_state import DecodeState
 from lifecycle.api.schema.struct_decoder import struct_decoder
 from lifecycle.api.validation import content
 from lifecycle.api.wire import Object
+from lifecycle.apiserver.apiextensions.structural import EMBEDDED
 from lifecycle.apiserver.registry.rest.object_meta import validate_object_meta
-
-EMBEDDED = "x-kubernetes-embedded-resource"
 
 
 def embedded(value: Any, schema: Any, path: str = "") -> Iterator[tuple[Object, str]]:

@@ -31,9 +31,8 @@ def whole(t: Type, value: Any) -> Fields:
     out: Fields = {SELF: LEAF}
     if kind is dict:
         if t.shape == STRUCT:
-            fields = t.fields
             for name in sorted(value):
-                known = fields.get(name) or t.field(name)
+                known = t.field(name)
                 if known is None:
                     out[f"f:{name}"] = LEAF
                 else:
@@ -111,7 +110,7 @@ def _dicts(t: Type, old: dict[str, Any], new: dict[str, Any]) -> tuple[Fields, F
             element, child = known
         else:
             element, child = f"f:{name}", t.element
-        if not child.loose and before == value:
+        if t.loose and not child.loose and before == value:
             continue
         if before is _ABSENT:
             changed[element] = whole(child, value)

@@ -123,7 +123,7 @@ class Type:
     def child(self, element: str) -> Type:
         """The type one step down a path."""
         if self.shape == STRUCT:
-            known = self.fields.get(element[2:])
+            known = self.field(element[2:])
             return known[1] if known is not None else DEDUCED
         return self.element
 

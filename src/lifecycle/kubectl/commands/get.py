@@ -30,7 +30,7 @@ from lifecycle.kubectl.printers import (
     render_table,
     unknown_format,
 )
-from lifecycle.kubectl.printing.custom_columns import sort_objects
+from lifecycle.kubectl.printing.custom_columns import sort_objects, sort_rows
 from lifecycle.kubectl.printing.key_order import in_key_order
 from lifecycle.kubectl.printing.label_columns import with_label_columns
 from lifecycle.kubectl.printing.plain_table import plain_table
@@ -301,12 +301,7 @@ def _sorted_rows(tables: list[Object], field: str) -> list[Object]:
     """
     rows = [row for table in tables for row in table["rows"]]
     try:
-        return [
-            {
-                **tables[0],
-                "rows": sort_objects(rows, field, lambda row: row.get("object") or {}),
-            }
-        ]
+        return [{**tables[0], "rows": sort_rows(rows, field)}]
     except CommandError:
         return []
 

@@ -21,7 +21,7 @@ from lifecycle.api.wire import Object
 from lifecycle.kubectl.failures import CommandError
 from lifecycle.kubectl.flags import Parsed
 from lifecycle.kubectl.printers import qualified_name, render_table
-from lifecycle.kubectl.printing.custom_columns import sort_objects
+from lifecycle.kubectl.printing.custom_columns import sort_rows
 from lifecycle.kubectl.printing.key_order import in_key_order
 from lifecycle.kubectl.printing.kyaml import to_kyaml
 from lifecycle.kubectl.printing.label_columns import with_label_columns
@@ -87,12 +87,8 @@ async def watch_tables(
 
 def _in_order(table: Object, field: str) -> Object:
     """A table whose rows are sorted. Raises CommandError, where a list is silent."""
-
-    def object_of(row: Object) -> Object:
-        return row.get("object") or {}
-
     try:
-        return {**table, "rows": sort_objects(table["rows"], field, object_of)}
+        return {**table, "rows": sort_rows(table["rows"], field)}
     except CommandError as error:
         raise CommandError(f"unable to output the provided object: {error}") from None
 

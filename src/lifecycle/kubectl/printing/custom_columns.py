@@ -131,6 +131,11 @@ def sort_objects(
     return [item for _, item in keyed]
 
 
+def sort_rows(rows: Sequence[Object], field: str) -> list[Object]:
+    """The same of rows of a table, by the objects that came with them."""
+    return sort_objects(rows, field, lambda row: row.get("object") or {})
+
+
 def _compare_keyed(left: tuple[list[Any], Any], right: tuple[list[Any], Any]) -> int:
     return _compare(left[0], right[0])
 

@@ -145,17 +145,15 @@ def validate_shared_fields(
             column, f"{here}.additionalPrinterColumns[{index}]"
         )
     where = f"{here}.selectableFields"
-    absent = schema is None
-    if here == "spec":  # there upstream takes an empty one for a schema
+    if here == "spec":  # where upstream takes an empty one for a schema
         absent = holder.get("validation") is None
-    if holder.get("selectableFields") and absent:
-        wrong = (
-            "validations.schema is included"
-            if here == "spec"
-            else "`version.schema.openAPIV3Schema` is not included"
+        wrong = "validations.schema is included"
+    else:
+        absent, wrong = (
+            schema is None,
+            "`version.schema.openAPIV3Schema` is not included",
         )
-        return [
-            *errors,
-            invalid(where, "", f"may only be set when {wrong}"),
-        ]  # upstream's words
+    if holder.get("selectableFields") and absent:
+        why = f"may only be set when {wrong}"  # upstream's words
+        return [*errors, invalid(where, "", why)]
     return errors + validate_selectable_fields(holder, schema or {}, where)

@@ -20,6 +20,7 @@ from __future__ import annotations
 
 import asyncio
 import logging
+from collections import defaultdict
 from collections.abc import Callable, Iterable, Sequence
 
 from lifecycle.api.resources import Resource
@@ -74,7 +75,8 @@ class Cacher:
         self.window = EventWindow()
         self._written: dict[int, Cached] = {}
         self._watchers: dict[tuple[str, ...], tuple[CacheWatcher, ...]] = {}
-        self._keys: dict[str, KeyOrder] = {}  # by namespace; all of them under ""
+        # by namespace; all of them under ""
+        self._keys: defaultdict[str, KeyOrder] = defaultdict(KeyOrder)
         self._rows: dict[str, list[Cached]] = {}
         self._on_node: dict[str, dict[str, Cached]] = {}  # pods, by node and key
         self._pump_task: asyncio.Task[None] | None = None
@@ -275,10 +277,7 @@ class Cacher:
         namespace = cached.obj["metadata"].get("namespace", "")
         if cached.key not in self._objects:
             for drawer in {namespace, ""}:
-                keys = self._keys.get(drawer)
-                if keys is None:
-                    keys = self._keys[drawer] = KeyOrder()
-                keys.add(cached.key)
+                self._keys[drawer].add(cached.key)
         self._index_by_node(self._objects.get(cached.key), cached)
         self._objects[cached.key] = cached
         self._forget_rows(namespace)
