@@ -11,8 +11,12 @@ get the default table.
 from __future__ import annotations
 
 from lifecycle.api.wire import Object
+from lifecycle.apiserver.registry.rest import update
 from lifecycle.apiserver.registry.rest.generation import Generation
-from lifecycle.apiserver.registry.rest.strategy import Strategy
+from lifecycle.apiserver.registry.rest.strategy import (
+    Strategy,
+    UpdateStrategy,
+)
 from lifecycle.apiserver.registry.rest.webhook_clients import (
     set_service_reference_defaults,
 )
@@ -62,4 +66,5 @@ STRATEGY = Strategy(
     prepare_for_create=prepare_for_create,
     allow_unconditional_update=False,
     marks_own_deletion=True,
+    subresources={"status": UpdateStrategy(update.prepare_for_status_update)},
 )

@@ -29,9 +29,15 @@ class Cached:
         self._value = value
         self._json: bytes | None = None
 
+    def superseded(self) -> None:
+        """There is a newer version. Hardly anybody will ask for the JSON of this one,
+        which waits in the window for those who were away.
+        """
+        self._json = self._value = None
+
     @property
     def size(self) -> int:
-        """Bytes of its JSON, about; 0 if nobody has asked for it yet."""
+        """Bytes of its JSON, about; 0 where nobody knows."""
         return len(self._json or self._value or b"")
 
     @property
