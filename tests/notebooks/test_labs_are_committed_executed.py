@@ -67,6 +67,14 @@ def test_a_lab_is_committed_executed(lab: Path) -> None:
     assert [output for output in outputs if output.output_type == "error" or output.get("name") == "stderr"] == []
 
 
+@pytest.mark.parametrize("lab", LABS, ids=lambda lab: lab.stem)
+def test_a_lab_says_what_happens_and_why_it_matters_before_it_names_its_chapter(lab: Path) -> None:
+    _, opening, *_ = notebook(lab).cells[0].source.split("\n\n")
+    before, chapter, _ = opening.partition(" The chapter is [")
+    assert chapter
+    assert len(re.findall(r"[.?!](?: |$)", before)) >= 2, before
+
+
 LONG = 15
 """Lines of a check, above which it is folded."""
 OPEN = 24
