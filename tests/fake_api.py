@@ -209,7 +209,7 @@ class FakeAPI:
 
     def _delete(self, res: Resource, live: Object, options: Object) -> Object:
         meta = dict(live["metadata"])
-        on_node = res.plural == "pods" and live["spec"].get("nodeName")
+        on_node = res.plural == "pods" and (live.get("spec") or {}).get("nodeName")
         if self.graceful and on_node and options.get("gracePeriodSeconds") != 0:
             meta.setdefault("deletionTimestamp", self.clock.timestamp())
             return self.write("MODIFIED", res, {**live, "metadata": meta})
