@@ -124,7 +124,7 @@ def test_how_something_is_to_be_deleted_is_logged_in_whatever_form_it_was_sent(t
         await server.start()
         try:
             path, headers = "/api/v1/namespaces/default/configmaps", {"content-type": media_type}
-            await server.handler(Request("POST", path, obj=CONFIG_MAP, user=ROOT))  # type: ignore[arg-type]
+            await server.handler(Request("POST", path, obj=CONFIG_MAP, user=ROOT))
             for sent in (body, b""):
                 name = f"{path}/{CONFIG_MAP['metadata']['name']}"  # type: ignore[index]
                 await server.handler(Request("DELETE", name, body=sent, headers=dict(headers), user=ROOT))

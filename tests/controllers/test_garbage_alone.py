@@ -236,7 +236,7 @@ def test_an_owner_that_is_not_there_is_asked_for_once_for_all_that_it_had() -> N
         if request.method == "GET" and request.path.endswith("/gone"):
             gets.append(request.path)
 
-    found, _ = collected(tuple(thing(name, ref("gone")) for name in "bcd"), note)  # type: ignore[arg-type]
+    found, _ = collected(tuple(thing(name, ref("gone")) for name in "bcd"), note)
     assert found == [f"delete {name} Background" for name in "bcd"]
     assert gets == ["/api/v1/namespaces/ns/configmaps/gone"]
 

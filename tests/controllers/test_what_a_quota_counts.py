@@ -44,7 +44,7 @@ def test_what_is_counted_for_a_name(name: str, counted: str | None) -> None:
     assert counted_resource(name) == (None if counted is None else resource(counted))
 
 
-def container(name: str = "c", **resources: Any) -> Object:
+def container(name: str = "c", /, **resources: Any) -> Object:
     return {"name": name, **({"resources": resources} if resources else {})}
 
 
@@ -117,8 +117,8 @@ def test_which_changes_of_other_things_count() -> None:
         assert not _should_replenish(row, claim("1Gi"), claim("2Gi"))
 
 
-def a_quota(name: str = "q", status: Object | None = None, **hard: str) -> tuple[str, Object]:
-    meta = {"name": name, "namespace": "ns"}
+def a_quota(status: Object | None = None, /, **hard: str) -> tuple[str, Object]:
+    meta = {"name": "q", "namespace": "ns"}
     return "resourcequotas", {"metadata": meta, "spec": {"hard": hard}, "status": status or {}}
 
 
@@ -166,10 +166,10 @@ def test_a_status_keeps_what_somebody_else_counts_and_drops_what_is_no_longer_li
             assert used(stage) == {"hard": hard, "used": {"configmaps": "0", "other.example.com/things": "4"}}
             assert list(used(stage)["hard"]) == sorted(hard)
             same = {"hard": {"configmaps": "5"}, "used": {"configmaps": "0"}}
-        async with alone(ResourceQuotaController, a_quota(status=same, configmaps="5")) as stage:
+        async with alone(ResourceQuotaController, a_quota(same, configmaps="5")) as stage:
             assert stage.api.log == []
         equal = {"hard": {"configmaps": "5000m"}, "used": {"configmaps": "0"}}
-        async with alone(ResourceQuotaController, a_quota(status=equal, configmaps="5")) as stage:
+        async with alone(ResourceQuotaController, a_quota(equal, configmaps="5")) as stage:
             assert stage.api.log == [], "the same amount in other words"
 
     run_virtual(main())
