@@ -7,13 +7,16 @@ Just enough REST to let informers and controllers run: create, get, list, update
 from __future__ import annotations
 
 import asyncio
+import copy
 from collections.abc import AsyncIterator, Callable
 from dataclasses import dataclass, field
 from typing import Any
 
 from lifecycle.api.clock import Clock
 from lifecycle.api.names import NameSource
+from lifecycle.api.patch.strategic import strategic_merge_patch
 from lifecycle.api.resources import Resource, find_resource
+from lifecycle.api.schema import schema_for
 from lifecycle.api.status import StatusError, already_exists, bad_request, conflict, gone, not_found
 from lifecycle.api.wire import Object, Request, Response, WatchFrame
 
@@ -35,6 +38,8 @@ class FakeAPI:
     on_list: Callable[[], None] = lambda: None
     refuse: Callable[[Request], StatusError | None] = lambda request: None
     """What it says to a request instead of serving it; None: nothing is wrong with it."""
+    graceful: bool = False
+    """Whether a pod on a node is only marked when it is deleted: there is no kubelet that would let it go."""
 
     def __post_init__(self) -> None:
         self.objects: dict[tuple[Resource, str, str], Object] = {}
@@ -42,6 +47,8 @@ class FakeAPI:
         self.revision = 1
         self.compacted = 0
         self.log: list[tuple[str, str, str, Any]] = []
+        self.done: list[tuple[str, str, Any]] = []
+        """Of these what was done: method, path, object."""
         self.lists = 0
         self.watches = 0
         self._wake = asyncio.Event()
@@ -92,7 +99,8 @@ class FakeAPI:
         if rest[0] == "namespaces" and len(rest) > 2 and find_resource(group, version, rest[2]):
             namespace, rest = rest[1], rest[2:]
         res = find_resource(group, version, rest[0])
-        assert res is not None, request.path
+        if res is None:
+            return Response(404, body=b"404 page not found\n")
         name, sub = [*rest[1:], "", ""][:2]
         if request.method != "GET":
             self.log.append((request.headers.get("user-agent", ""), request.method, request.path, request.obj))
@@ -101,7 +109,10 @@ class FakeAPI:
                 return self._watch(request, res, namespace)
             if refusal := self.refuse(request):
                 raise refusal
-            return Response(obj=self._serve(request, res, namespace, name, sub))
+            answer = self._serve(request, res, namespace, name, sub)
+            if request.method != "GET":
+                self.done.append((request.method, request.path, copy.deepcopy(request.obj)))
+            return Response(obj=answer)
         except StatusError as error:
             return Response(error.code, obj=error.status)
 
@@ -127,6 +138,8 @@ class FakeAPI:
             return {"kind": "Status", "status": "Success"}
         if live is None:
             raise not_found(res.plural, name, res.group)
+        if sub == "scale":
+            return self._scale(request, res, live)
         if request.method == "GET":
             return live
         assert isinstance(body, dict)
@@ -137,7 +150,7 @@ class FakeAPI:
             return self._delete(res, live, body)
         if request.method == "PATCH":
             assert not isinstance(live.get("x"), list)
-            body = _merge(live, body)
+            body = _patched(live, body)
         return self._update(res, live, body, sub)
 
     def _create(self, res: Resource, namespace: str, body: Object) -> Object:
@@ -162,7 +175,10 @@ class FakeAPI:
         elif sub != "finalize" and "status" in live:
             body = {**body, "status": live["status"]}
         meta = {**{key: live["metadata"][key] for key in ("uid", "creationTimestamp")}, **body["metadata"]}
-        meta["generation"] = live["metadata"].get("generation", 1) + (body.get("spec") != live.get("spec"))
+        changed = body.get("spec") != live.get("spec") or (
+            res.plural == "deployments" and meta.get("annotations") != live["metadata"].get("annotations")
+        )
+        meta["generation"] = live["metadata"].get("generation", 1) + changed
         new = {**body, "metadata": meta}
         if new == live:
             return live
@@ -174,8 +190,29 @@ class FakeAPI:
             return self.write("DELETED", res, new)
         return self.write("MODIFIED", res, new)
 
+    def _scale(self, request: Request, res: Resource, live: Object) -> Object:
+        if request.method == "PUT":
+            assert isinstance(request.obj, dict)
+            live = self._update(res, live, {**live, "spec": {**live["spec"], **request.obj["spec"]}}, "")
+        kept = ("name", "namespace", "uid", "resourceVersion", "creationTimestamp")
+        labels = live["spec"]["selector"]["matchLabels"]
+        return {
+            "kind": "Scale",
+            "apiVersion": "autoscaling/v1",
+            "metadata": {key: live["metadata"][key] for key in kept},
+            "spec": {"replicas": live["spec"]["replicas"]},
+            "status": {
+                "replicas": live["status"].get("replicas", 0),
+                "selector": ",".join(f"{key}={value}" for key, value in labels.items()),
+            },
+        }
+
     def _delete(self, res: Resource, live: Object, options: Object) -> Object:
         meta = dict(live["metadata"])
+        on_node = res.plural == "pods" and (live.get("spec") or {}).get("nodeName")
+        if self.graceful and on_node and options.get("gracePeriodSeconds") != 0:
+            meta.setdefault("deletionTimestamp", self.clock.timestamp())
+            return self.write("MODIFIED", res, {**live, "metadata": meta})
         finalizer = {"Foreground": "foregroundDeletion", "Orphan": "orphan"}.get(options.get("propagationPolicy", ""))
         if finalizer and finalizer not in meta.get("finalizers", []):
             meta["finalizers"] = [*meta.get("finalizers", []), finalizer]
@@ -207,6 +244,14 @@ class FakeAPI:
                     yield WatchFrame(change.type, change.object)
             if wake is self._wake:
                 await wake.wait()
+
+
+def _patched(live: Object, patch: Object) -> Object:
+    """A merge patch; one that says with directives what goes, as a strategic one."""
+    if any(directive in str(patch) for directive in ("$patch", "$deleteFrom")):
+        return strategic_merge_patch(live, patch, schema_for(live["apiVersion"], live["kind"]))
+    merged: Object = _merge(live, patch)
+    return merged
 
 
 def _merge(live: Any, patch: Any) -> Any:

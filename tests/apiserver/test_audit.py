@@ -12,6 +12,7 @@ import pytest
 
 from lifecycle.api.clock import Clock, run_virtual
 from lifecycle.api.go_duration import go_duration
+from lifecycle.api.protobuf.envelope import encode
 from lifecycle.api.wire import MASTERS, Request, RequestInfo, Response, UserInfo
 from lifecycle.apiserver.audit import backends
 from lifecycle.apiserver.audit.backends import WebhookBackend
@@ -110,6 +111,30 @@ def test_the_log_holds_what_the_policy_wants(tmp_path: Path) -> None:
     assert events[0]["requestObject"]["data"] == {"a": "b"}
     assert "managedFields" not in events[0]["responseObject"]["metadata"]
     assert events[0]["annotations"]["authorization.k8s.io/decision"] == "allow"
+
+
+@pytest.mark.parametrize("media_type", ["application/json", "application/vnd.kubernetes.protobuf"])
+def test_how_something_is_to_be_deleted_is_logged_in_whatever_form_it_was_sent(tmp_path: Path, media_type: str) -> None:
+    (tmp_path / "policy").write_text(POLICY)
+    wanted = {"kind": "DeleteOptions", "apiVersion": "v1", "gracePeriodSeconds": 0, "propagationPolicy": "Background"}
+    body = json.dumps(wanted).encode() if media_type.endswith("json") else encode(wanted)
+
+    async def main() -> None:
+        server = create_server_chain(MemoryStore(), audit=AuditOptions(tmp_path / "policy", tmp_path / "log"))
+        await server.start()
+        try:
+            path, headers = "/api/v1/namespaces/default/configmaps", {"content-type": media_type}
+            await server.handler(Request("POST", path, obj=CONFIG_MAP, user=ROOT))
+            for sent in (body, b""):
+                name = f"{path}/{CONFIG_MAP['metadata']['name']}"  # type: ignore[index]
+                await server.handler(Request("DELETE", name, body=sent, headers=dict(headers), user=ROOT))
+        finally:
+            await server.stop()
+
+    run_virtual(main())
+    _, deleted, again = (json.loads(line) for line in (tmp_path / "log").read_text().splitlines())
+    assert (deleted["verb"], deleted["requestObject"]) == ("delete", wanted)
+    assert "requestObject" not in again
 
 
 class Collector(LoopbackService):

@@ -49,10 +49,13 @@ def refusing(method: str, end: str, error: StatusError = NO_MORE) -> Callable[[R
 
 @asynccontextmanager
 async def alone(
-    make: Any, *objects: tuple[str, Object], refuse: Callable[[Request], StatusError | None] | None = None
+    make: Any,
+    *objects: tuple[str, Object],
+    refuse: Callable[[Request], StatusError | None] | None = None,
+    graceful: bool = False,
 ) -> AsyncIterator[Alone]:
     """`objects` (resource, object) are there before the controller comes, as they are, with a uid and a time."""
-    api = FakeAPI()
+    api = FakeAPI(graceful=graceful)
     for name, obj in objects:
         row: Resource = resource(name)
         meta = {"creationTimestamp": api.clock.timestamp(), "uid": obj["metadata"]["name"], **obj["metadata"]}

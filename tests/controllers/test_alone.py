@@ -91,6 +91,11 @@ def test_the_root_certificate_is_in_every_namespace_and_put_right_there() -> Non
         async with alone(publisher, namespace()) as stage:
             made = await published(stage)
             assert made["data"] == {"ca.crt": "PEM"}
+            assert (made["kind"], made["apiVersion"], set(made)) == (
+                "ConfigMap",
+                "v1",
+                {"kind", "apiVersion", "metadata", "data"},
+            )
             assert made["metadata"]["annotations"][DESCRIPTION_ANNOTATION].startswith(
                 "Contains a CA bundle that can be"
             )

@@ -23,6 +23,7 @@ from lifecycle.controllers.deployment.deployment_util import (
     new_rs_new_replicas,
     replicas_of,
     resolve_fenceposts,
+    terminating_replicas,
 )
 from lifecycle.controllers.deployment.revisions import (
     MAX_REPLICAS,
@@ -192,3 +193,21 @@ def test_complete_and_progressing() -> None:
     assert deployment_progressing(before, {**before["status"], "updatedReplicas": 2})
     assert deployment_progressing(before, {**before["status"], "replicas": 3})
     assert not deployment_progressing(before, {**before["status"], "readyReplicas": 2, "availableReplicas": 2})
+
+
+@pytest.mark.parametrize(
+    ("statuses", "expected"),
+    [
+        ([], 0),
+        ([None, {"terminatingReplicas": 2, "observedGeneration": 1}, {"terminatingReplicas": 3}], 5),
+        ([{"replicas": 0}], 0),  # nobody has looked at it yet
+        ([{"replicas": 1, "observedGeneration": 1}], None),  # one who does not count them has
+        ([{"terminatingReplicas": 2, "observedGeneration": 1}, {"replicas": 1, "observedGeneration": 1}], None),
+        ([{"terminatingReplicas": 2, "observedGeneration": 1}, {"replicas": 1}], 2),
+    ],
+)
+def test_pods_on_their_way_out_are_counted_where_all_replica_sets_say_how_many(
+    statuses: list[Any], expected: int | None
+) -> None:
+    sets = [None if status is None else {**a_replica_set("a", 1), "status": status} for status in statuses]
+    assert terminating_replicas(sets) == expected

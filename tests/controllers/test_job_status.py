@@ -3,13 +3,15 @@
 from __future__ import annotations
 
 import asyncio
+import copy
 from typing import Any
 
 import pytest
 
 from lifecycle.api.clock import VIRTUAL_EPOCH, Clock, format_time
+from lifecycle.api.status import StatusError, failure
 from lifecycle.api.wire import Object
-from lifecycle.controllers.job.job_count import count_pods
+from lifecycle.controllers.job.job_count import TRACKING_FINALIZER, count_pods, settle_the_rest
 from lifecycle.controllers.job.job_status import (
     ensure_condition,
     failed_indexes_target,
@@ -215,17 +217,24 @@ def test_a_failure_policy_looks_at_conditions_and_the_first_rule_that_matches_de
 class _Server:
     """Takes statuses, and remembers what it was told."""
 
-    def __init__(self) -> None:
-        self.statuses: list[Object] = []
-        self.told: list[tuple[str, ...]] = []
-
     async def update(self, row: Any, body: Object, **options: Any) -> Object:
+        body = copy.deepcopy(body)
         self.statuses.append(body["status"])
         meta = {**body["metadata"], "resourceVersion": str(int(body["metadata"]["resourceVersion"]) + 1)}
         return {**body, "metadata": meta}
 
-    async def patch(self, *args: Any, **options: Any) -> None:
+    def __init__(self, refused: dict[str, StatusError] | None = None) -> None:
+        self.statuses: list[Object] = []
+        self.told: list[tuple[str, ...]] = []
+        self.freed: list[str] = []
+        self.refused = refused or {}
+
+    async def patch(self, row: Any, name: str, namespace: str, body: Object, **options: Any) -> None:
         """A finalizer goes."""
+        if name in self.refused:
+            raise self.refused[name]
+        assert body == {"metadata": {"$deleteFromPrimitiveList/finalizers": [TRACKING_FINALIZER]}}
+        self.freed.append(name)
 
     def event(self, about: Object, *words: str) -> None:
         self.told.append(words)
@@ -282,3 +291,72 @@ def test_a_work_queue_that_is_done_waits_for_nobody() -> None:
     assert ended(MET, pod).statuses[-1]["terminating"] == 0
     assert "terminating" not in ended(MET, pod, completions=1).statuses[-1]
     assert "terminating" not in ended(MET).statuses[-1]
+
+
+def tracked(name: str, phase: str, *, going: bool = False, finalizer: bool = True) -> Object:
+    meta: Object = {"name": name, "namespace": "ns", "uid": name}
+    if finalizer:
+        meta["finalizers"] = [TRACKING_FINALIZER]
+    if going:
+        meta["deletionTimestamp"] = "t"
+    return {"metadata": meta, "status": {"phase": phase}}
+
+
+ALL = (
+    tracked("running", "Running"),
+    tracked("pending", "Pending"),
+    tracked("listed", "Running"),
+    tracked("going", "Running", going=True),
+    tracked("won", "Succeeded"),
+    tracked("lost", "Failed"),
+    tracked("counted", "Running", finalizer=False),
+)
+
+
+@pytest.mark.parametrize(
+    ("target", "failed", "ignored"),
+    [
+        (None, ["lost"], []),
+        # who still runs failed with the Job
+        ("FailureTarget", ["lost", "running", "pending", "going"], []),
+        # the Job has what it wanted, and nobody failed
+        ("SuccessCriteriaMet", ["lost"], ["running", "pending", "listed", "going"]),
+    ],
+)
+def test_with_the_end_certain_those_that_still_run_are_settled_too(
+    target: str | None, failed: list[str], ignored: list[str]
+) -> None:
+    job = a_job(podReplacementPolicy="Failed")
+    count = count_pods(job, list(ALL), {"uncountedTerminatedPods": {"failed": ["listed"]}})
+    settle_the_rest(count, None if target is None else condition(target))
+    names = [
+        [pod["metadata"]["name"] for pod in pods] for pods in (count.new_failed, count.ignored, count.new_succeeded)
+    ]
+    assert names == [failed, ignored, ["won"]]
+
+
+def freed(server: Any, *pods: Object) -> tuple[frozenset[str], Any]:
+    """Whose finalizer is still expected to go after a sync, and what went wrong."""
+    tracker = StatusTracker(server, server, Clock())
+    job: Object = {"metadata": {"name": "j", "namespace": "ns", "resourceVersion": "1"}, "spec": {}, "status": {}}
+    error = None
+    try:
+        asyncio.run(tracker.track("ns/j", count_pods(job, list(pods), {"active": 0}), None))
+    except StatusError as refused:
+        error = refused.code
+    return tracker.finalizers.expected_uids("ns/j"), error
+
+
+def test_whose_finalizer_was_taken_off_is_remembered_until_the_cache_shows_it() -> None:
+    pods = [tracked(name, "Failed") for name in "abc"]
+    server: Any = _Server()
+    assert freed(server, *pods) == (frozenset("abc"), None)
+    assert server.freed == ["a", "b", "c"]
+    assert server.statuses[0]["uncountedTerminatedPods"] == {"failed": ["a", "b", "c"]}
+    assert (server.statuses[-1]["uncountedTerminatedPods"], server.statuses[-1]["failed"]) == ({}, 3)
+    gone: Any = _Server({"b": failure(404, "NotFound", "gone", {})})
+    assert freed(gone, *pods) == (frozenset("ac"), None)
+    assert gone.freed == ["a", "c"]
+    refused: Any = _Server({"b": failure(409, "Conflict", "no", {})})
+    assert freed(refused, *pods) == (frozenset("a"), 409), "what was not done is not waited for"
+    assert "failed" not in refused.statuses[-1], "and nobody is counted before its finalizer is off"

@@ -107,6 +107,8 @@ def test_nodes_that_come_and_go_are_told() -> None:
                 ("Normal", "RegisteredNode", "Node a event: Registered Node a in Controller"),
                 ("Normal", "RemovingNode", "Node a event: Removing Node a from Controller"),
             ]
+            about = [event["involvedObject"] for event in stage.items("events")]
+            assert about == [{"kind": "Node", "apiVersion": "v1", "name": "a", "uid": "a"}] * 2
 
     run_virtual(main())
 

@@ -199,6 +199,19 @@ def status_sum(replica_sets: Sequence[Object | None], field: str) -> int:
     return sum(status_of(rs).get(field, 0) for rs in replica_sets if rs is not None)
 
 
+def terminating_replicas(replica_sets: Sequence[Object | None]) -> int | None:
+    """The pods on their way out; None if a ReplicaSet that was looked at does not say:
+    an older controller did. Upstream: `GetTerminatingReplicaCountForReplicaSets`.
+    """
+    statuses = [status_of(rs) for rs in replica_sets if rs is not None]
+    if any(
+        "terminatingReplicas" not in status and status.get("observedGeneration")
+        for status in statuses
+    ):
+        return None
+    return sum(status.get("terminatingReplicas", 0) for status in statuses)
+
+
 def has_progress_deadline(deployment: Object) -> bool:
     """Whether a rollout of it can time out at all."""
     deadline = deployment["spec"].get("progressDeadlineSeconds")

@@ -50,6 +50,7 @@ from lifecycle.controllers.deployment.deployment_util import (
     replicas_of,
     status_of,
     status_sum,
+    terminating_replicas,
 )
 from lifecycle.controllers.deployment.revisions import (
     DESIRED_REPLICAS,
@@ -371,7 +372,9 @@ def calculate_status(
         "unavailableReplicas": max(0, total - available),
     }
     status: Object = {name: count for name, count in counts.items() if count}
-    status["terminatingReplicas"] = status_sum(all_replica_sets, "terminatingReplicas")
+    terminating = terminating_replicas(all_replica_sets)
+    if terminating is not None:
+        status["terminatingReplicas"] = terminating
     if old.get("conditions"):
         status["conditions"] = list(old["conditions"])
     if available >= replicas_of(deployment) - max_unavailable(deployment):

@@ -11,6 +11,7 @@ Upstream: `pkg/controller/disruption/disruption.go` (`DisruptionController`, `tr
 from __future__ import annotations
 
 from lifecycle.api.clock import Clock, parse_time
+from lifecycle.api.go_format import go_label_selector
 from lifecycle.api.labels import selector_from_label_selector
 from lifecycle.api.names import NameSource
 from lifecycle.api.resources import resource
@@ -142,7 +143,12 @@ class DisruptionController:
             return
         if unmanaged:
             self._recorder.event(
-                pdb, "Warning", "UnmanagedPods", UNMANAGED.format(selector=selector)
+                pdb,
+                "Warning",
+                "UnmanagedPods",
+                UNMANAGED.format(
+                    selector=go_label_selector(pdb["spec"].get("selector"))
+                ),
             )
         waiting, late = disrupted_pods(pdb, pods, now)
         for pod in late:

@@ -284,7 +284,9 @@ class JobController:
         want_active = max(0, want_active)
         victims = self._pods_to_remove(count, max(0, active - want_active))
         if victims:
-            return active - await self._delete(job, victims), None
+            removed = await self._delete(job, victims)
+            count.terminating += removed
+            return active - removed, None
         only_failed = spec.get("podReplacementPolicy") == "Failed"
         missing = want_active - active - (count.terminating if only_failed else 0)
         missing = min(missing, MAX_POD_CREATE_DELETE_PER_SYNC)

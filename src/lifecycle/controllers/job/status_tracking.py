@@ -154,7 +154,6 @@ class StatusTracker:
         meta = pod["metadata"]
         patch: Any = {
             "metadata": {
-                "uid": meta["uid"],
                 "$deleteFromPrimitiveList/finalizers": [TRACKING_FINALIZER],
             }
         }

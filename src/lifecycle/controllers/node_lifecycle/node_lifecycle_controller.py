@@ -253,7 +253,10 @@ class NodeLifecycleController:
             try:
                 await self._client.patch(
                     self._pods.resource, meta["name"], meta["namespace"],
-                    {"status": {"conditions": [condition]}},
+                    {
+                        "metadata": {"uid": meta["uid"]},
+                        "status": {"conditions": [condition]},
+                    },
                     patch_type=STRATEGIC_MERGE_PATCH, subresource="status",
                 )  # fmt: skip
             except REQUEST_ERRORS as error:

@@ -117,6 +117,8 @@ class PodGCController:
         status: Object = {}
         if not is_pod_terminal(pod):  # nobody else will say that it did not end well
             status["phase"] = "Failed"
+            if "generation" in meta:
+                status["observedGeneration"] = meta["generation"]
             condition = (
                 disruption_target(
                     pod, "DeletionByPodGC", message, self._clock.timestamp()
@@ -130,7 +132,7 @@ class PodGCController:
             if status:
                 await self._client.patch(
                     self._pods.resource, meta["name"], meta["namespace"],
-                    {"status": status},
+                    {"metadata": {"uid": meta["uid"]}, "status": status},
                     patch_type=STRATEGIC_MERGE_PATCH, subresource="status",
                 )  # fmt: skip
             await self._client.delete(

@@ -62,7 +62,7 @@ class StatefulPodControl:
         self._recorder = recorder
         self._claims = claims
 
-    async def create(self, set_: Object, pod: Object) -> Object:
+    async def create(self, set_: Object, pod: Object) -> None:
         """The claims first, then the pod. Raises StatusError; a pod that is there
         already is none.
         """
@@ -76,12 +76,11 @@ class StatefulPodControl:
             created = await self._client.create(PODS, pod, meta["namespace"])
         except StatusError as error:
             if error.code == 409 and error.reason == "AlreadyExists":
-                return pod
+                return
             self._record("create", set_, meta["name"], error.message)
             raise
         self._record("create", set_, meta["name"])
         await self.update_claim_retention(set_, created)
-        return created
 
     async def create_missing_claims(self, set_: Object, pod: Object) -> None:
         """Claims that an earlier pod of this number left behind are used again, unless
@@ -154,9 +153,7 @@ class StatefulPodControl:
         """Raises StatusError; a pod that is gone already is none."""
         meta = pod["metadata"]
         try:
-            await self._client.delete(
-                PODS, meta["name"], meta["namespace"], uid=meta["uid"]
-            )
+            await self._client.delete(PODS, meta["name"], meta["namespace"])
         except StatusError as error:
             if error.code == 404:
                 return
@@ -189,13 +186,12 @@ class StatefulSetControl:
 
     async def step(
         self, set_: Object, current: Object, update: Object, pods: Sequence[Object]
-    ) -> tuple[list[Object], int]:
-        """Do what can be done now. The pods as far as this step knows them, and how
-        many of them an update took away.
+    ) -> int:
+        """Do what can be done now. How many pods an update took away.
 
-        Both are for the status. The pod that an update takes away must not count as a
-        current one any more: without a partition that count says which pods come back
-        as they were. Raises StatusError.
+        That is for the status: such a pod must not count as a current one any more, as
+        without a partition that count says which pods come back as they were. A pod
+        that is created counts once it is seen. Raises StatusError.
         """
         spec = set_["spec"]
         first, count = start_ordinal(set_), spec.get("replicas", 1)
@@ -207,9 +203,9 @@ class StatefulSetControl:
             reverse=True,
         )
         replicas: list[Object] = []
-        known, missing = list(pods), 0
+        missing = 0
         if "deletionTimestamp" in set_["metadata"]:
-            return known, 0
+            return 0
         ordered = spec.get("podManagementPolicy", "OrderedReady") == "OrderedReady"
         for pod in condemned:
             await self._control.update_claim_retention(set_, pod)
@@ -217,12 +213,12 @@ class StatefulSetControl:
             if ordinal in by_ordinal:
                 pod = by_ordinal[ordinal]
             elif missing == BURST_REPLICAS:
-                return known, 0
+                return 0
             else:  # made here, not before: of billions most are never made
                 missing += 1
                 pod = self._new_pod(set_, current, update, ordinal)
-            if await self._process_replica(set_, pod, ordered, known) and ordered:
-                return known, 0
+            if await self._process_replica(set_, pod) and ordered:
+                return 0
             replicas.append(pod)
         unhealthy = [
             p for p in (*replicas, *reversed(condemned)) if not self._healthy(set_, p)
@@ -230,27 +226,25 @@ class StatefulSetControl:
         for pod in condemned:
             if "deletionTimestamp" in pod["metadata"]:
                 if ordered:
-                    return known, 0
+                    return 0
                 continue
             if ordered and not self._available(set_, pod) and pod is not unhealthy[0]:
-                return known, 0
+                return 0
             await self._control.delete(set_, pod)
             if ordered:
-                return known, 0
+                return 0
         if (spec.get("updateStrategy") or {}).get("type") == "OnDelete":
-            return known, 0
-        return known, await self._update(set_, update, replicas)
+            return 0
+        return await self._update(set_, update, replicas)
 
-    async def _process_replica(
-        self, set_: Object, pod: Object, ordered: bool, known: list[Object]
-    ) -> bool:
+    async def _process_replica(self, set_: Object, pod: Object) -> bool:
         """Make sure of one pod; whether an ordered step has to stop here."""
         if (pod.get("status") or {}).get("phase") in ("Failed", "Succeeded"):
             if "deletionTimestamp" not in pod["metadata"]:
                 await self._control.delete(set_, pod)
             return True
         if not is_created(pod):
-            known.append(await self._control.create(set_, pod))
+            await self._control.create(set_, pod)
             return True
         if (pod.get("status") or {}).get("phase") == "Pending":
             await self._control.create_missing_claims(set_, pod)

@@ -117,7 +117,7 @@ class StatefulSetController:
         error: StatusError | None = None
         taken = 0
         try:
-            pods, taken = await self._control.step(set_, current, update, pods)
+            taken = await self._control.step(set_, current, update, pods)
         except StatusError as refused:
             error = refused
         status = set_status(

@@ -207,9 +207,12 @@ class TaintEvictionController:
                     pod, "DeletionByTaintManager", message, self._clock.timestamp()
                 )
                 if condition is not None:
+                    patch = {
+                        "metadata": {"uid": meta["uid"]},
+                        "status": {"conditions": [condition]},
+                    }
                     await self._client.patch(
-                        self._pods.resource, meta["name"], meta["namespace"],
-                        {"status": {"conditions": [condition]}},
+                        self._pods.resource, meta["name"], meta["namespace"], patch,
                         patch_type=STRATEGIC_MERGE_PATCH, subresource="status",
                     )  # fmt: skip
                 await self._client.delete(

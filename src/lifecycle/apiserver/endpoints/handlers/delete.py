@@ -11,6 +11,7 @@ from dataclasses import replace
 from lifecycle.api.status import StatusError
 from lifecycle.api.wire import Request, Response
 from lifecycle.api.worker import Pauses, beside
+from lifecycle.apiserver.audit.context import log_request_object
 from lifecycle.apiserver.endpoints.bodies import read_delete_options
 from lifecycle.apiserver.endpoints.handlers.rest import RestHandler, form
 from lifecycle.apiserver.registry.deletion import DeleteOptions, delete
@@ -58,6 +59,9 @@ async def delete_collection(
 
 async def _options(request: Request, scope: RequestScope) -> DeleteOptions:
     options = await beside(scope.size, read_delete_options, request)
+    if request.body:
+        said = {key: value for key, value in options.items() if value is not None}
+        log_request_object({"kind": "DeleteOptions", "apiVersion": "v1", **said})
     preconditions = options.get("preconditions") or {}
     scope.dry_run = bool(options.get("dryRun"))
     return DeleteOptions(
