@@ -17,6 +17,7 @@ from lifecycle.apiserver.apiextensions.schema_weight import AT_ONCE, RULE, schem
 from lifecycle.apiserver.apiextensions.strategy import CustomResourceRules
 from lifecycle.apiserver.http.frames import encoded_frame
 from lifecycle.apiserver.registry import listing, store
+from lifecycle.apiserver.registry.authorization import reviews
 from lifecycle.apiserver.registry.scope import scope_of
 from lifecycle.apiserver.server.create_server_chain import create_server_chain
 from lifecycle.apiserver.storage.cacher import cacher
@@ -200,3 +201,26 @@ def test_of_a_stored_object_is_shown_what_the_defaults_make_of_it_as_far_as_that
     assert len(shown["spec"]["l"]) == 10_000
     assert shown["spec"]["l"][0] == {"d": "x" * 1_000}
     assert shown["spec"]["l"][-1] == {}
+
+
+@pytest.mark.parametrize(("count", "thread"), [(1, "MainThread"), (1_000, "worker")])
+def test_a_long_question_about_rights_is_checked_and_read_by_the_worker(
+    count: int, thread: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    terms = [{"key": f"k{number}", "operator": "In", "values": ["a"]} for number in range(count)]
+    what = {"verb": "list", "resource": "pods", "labelSelector": {"requirements": terms}}
+    review = {
+        "apiVersion": "authorization.k8s.io/v1",
+        "kind": "SubjectAccessReview",
+        "metadata": {},
+        "spec": {"user": "bob", "resourceAttributes": what},
+    }
+
+    async def scene(asker: Asker) -> list[str]:
+        called = [*(where(monkeypatch, reviews, name) for name in ("_spec_errors", "request_info_from"))]
+        response = await asker.ask("POST", "/apis/authorization.k8s.io/v1/subjectaccessreviews", review)
+        assert response.status == 201
+        assert (response.size > LARGE) is (count > 1)
+        return [one for each in called for one in each]
+
+    assert on_real_time(scene) == [thread, thread]
