@@ -9,8 +9,12 @@ from typing import Any
 import pytest
 
 from lifecycle.api import fast_json
+from lifecycle.api.resources import resource
 from lifecycle.api.wire import Object, Request, RequestInfo, WatchFrame
 from lifecycle.api.worker import LARGE
+from lifecycle.apiserver.admission import certificate_signers
+from lifecycle.apiserver.admission.attributes import CREATE, Attributes
+from lifecycle.apiserver.admission.certificate_signers import CertificateSubjectRestriction
 from lifecycle.apiserver.apiextensions import controllers, served
 from lifecycle.apiserver.apiextensions.defaulting import set_schema_defaults
 from lifecycle.apiserver.apiextensions.schema_weight import AT_ONCE, RULE, schema_weight
@@ -28,6 +32,7 @@ from lifecycle.etcd.store import MAX_REQUEST_BYTES, RequestTooLargeError
 from tests.apiserver.admission_server import Asker, config_map
 from tests.apiserver.custom_server import CRONTABS, DEFINITIONS, MERGE, crontab, definition
 from tests.apiserver.test_beside_the_loop import MAPS, where
+from tests.apiserver.test_certificate_signers import CLIENT, request
 
 MANY = {f"k{number}": "v" * 20 for number in range(1_000)}
 
@@ -155,9 +160,9 @@ def test_a_small_object_of_a_heavy_definition_counts_as_a_large_one() -> None:
         made = definition(schema=schema)
         strategy = CustomResourceRules(made, made["spec"]["versions"][0]).strategy
         row = served.resource_of(made, made["spec"]["versions"][0])
-        request = Request("POST", CRONTABS, {}, {}, b"x" * 100)
-        request.info = RequestInfo(path=CRONTABS, verb="create", is_resource_request=True)
-        return scope_of(request, row, strategy).size
+        asked = Request("POST", CRONTABS, {}, {}, b"x" * 100)
+        asked.info = RequestInfo(path=CRONTABS, verb="create", is_resource_request=True)
+        return scope_of(asked, row, strategy).size
 
     assert size({"type": "object"}) == 100
     assert size(heavy) > LARGE
@@ -224,3 +229,21 @@ def test_a_long_question_about_rights_is_checked_and_read_by_the_worker(
         return [one for each in called for one in each]
 
     assert on_real_time(scene) == [thread, thread]
+
+
+@pytest.mark.parametrize(("count", "thread"), [(1, "MainThread"), (1_000, "worker")])
+def test_the_organizations_of_a_long_signing_request_are_read_by_the_worker(
+    count: int, thread: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    made = request("many", CLIENT, *(f"group-{number}" for number in range(count)))
+    plugin = CertificateSubjectRestriction()
+    asked = Attributes(CREATE, resource("certificatesigningrequests.certificates.k8s.io"), "", "", "many", made)
+    called = where(monkeypatch, certificate_signers, "_groups")
+
+    async def main() -> None:
+        waiting = plugin.validate(asked)
+        assert waiting is not None
+        await waiting
+
+    asyncio.run(main())
+    assert called == [thread]

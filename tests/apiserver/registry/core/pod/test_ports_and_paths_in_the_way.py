@@ -6,6 +6,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from lifecycle.apiserver.registry.core.pod import volume_path_warnings
+from lifecycle.apiserver.registry.core.pod.resources import _validate_claim_names
 from lifecycle.apiserver.registry.core.pod.taken_ports import TakenPorts
 from lifecycle.apiserver.registry.core.pod.volume_path_warnings import MOST, overlapping_paths
 from lifecycle.apiserver.registry.core.pod.warnings import _port_warnings
@@ -65,3 +66,38 @@ def test_a_path_is_looked_for_by_its_parts() -> None:
         assert tree.place(number, volume_path_warnings._Placed(f"d{number}/f")) == []
     assert [one.path for one in tree.place(100, volume_path_warnings._Placed("d7"))] == ["d7/f"]
     assert len(tree.parts) == 100
+
+
+CLAIMS = st.builds(
+    lambda name, request: {"name": name, **request},
+    st.sampled_from(["a", "b", "a/r"]),
+    st.sampled_from([{}, {"request": "r"}, {"request": "s"}]),
+)
+
+
+@given(st.lists(CLAIMS, max_size=7))
+def test_a_claim_without_a_request_collides_with_each_of_the_same_name(claims: list[dict[str, str]]) -> None:
+    expected, seen = [], []
+    for index, claim in enumerate(claims):
+        key = "/".join(claim.values())
+        again = claim["name"] if claim["name"] in seen else key
+        others = [each for each in dict.fromkeys(seen) if each.partition("/")[0] == key]
+        if claim["name"] in seen or key in seen:
+            expected.append((f"claims[{index}]", again))
+        elif not claim.get("request"):
+            expected += [(f"claims[{index}]", key)] * len(others)
+        if claim["name"] not in seen:
+            seen.append(key)
+    found = [
+        (error.field, error.bad_value)
+        for error in _validate_claim_names(claims, {"a", "b", "a/r"}, "claims")
+        if error.type == "FieldValueDuplicate"
+    ]
+    assert found == expected
+
+
+def test_the_names_that_a_claim_may_have_are_put_together_once() -> None:
+    claims = [{"name": f"x{number}"} for number in range(100)]
+    errors = _validate_claim_names(claims, {"a", "b"}, "claims")
+    assert len({id(error.detail) for error in errors}) == 1
+    assert errors[0].detail == "must be one of the names in pod.spec.resourceClaims: a, b"
