@@ -185,9 +185,8 @@ class Reconciler:
             ports = endpoint_ports(service, pod)
             port_key = port_map_key(ports)
             group = desired_by_port_map.get(port_key)
-            if (
-                group is None
-            ):  # to put them in order is dear, and most pods have the same
+            if group is None:
+                # once: to put them in order is dear, and most pods have the same
                 group = _DesiredEndpoints(in_order(ports))
                 desired_by_port_map[port_key] = group
             node = self._nodes.get_by_key(pod["spec"].get("nodeName", ""))
