@@ -12,6 +12,7 @@ for up to ten minutes (twice `--etcd-compaction-interval`).
 
 from __future__ import annotations
 
+import argparse
 import asyncio
 import base64
 import contextlib
@@ -179,11 +180,13 @@ def main() -> None:
     """Exit 1 if an answer took too long."""
     words = sys.argv[1:]
     end = words.index("--") if "--" in words else len(words)
-    ours, options = words[:end], words[end + 1 :]
-    rest = 0.0
-    if ours[:1] == ["--rest"]:
-        rest, ours = float(ours[1]), ours[2:]
-    outcomes = asyncio.run(table(ours, options, rest))
+    parser = argparse.ArgumentParser(
+        prog="python -m benchmarks.prober", description=__doc__, formatter_class=argparse.RawTextHelpFormatter
+    )
+    parser.add_argument("words", nargs="*", metavar="WORD", help="only attacks that have one of these in their name")
+    parser.add_argument("--rest", type=float, default=0.0, metavar="SECONDS", help="then delete what is left, and wait")
+    arguments = parser.parse_args(words[:end])
+    outcomes = asyncio.run(table(arguments.words, words[end + 1 :], arguments.rest))
     slow = [outcome for outcome in outcomes if outcome.stall > LONGEST]
     print(f"{len(outcomes)} attacks; load {os.getloadavg()[0]:.1f}; {len(slow)} over {LONGEST:g} ms")
     sys.exit(bool(slow))

@@ -75,6 +75,15 @@ def logs_before_it_knows_who(handler, config):
     return with_audit_init(handler, config.names)
 
 
+def decides_before_it_logs(handler, config):
+    handler = with_metrics(handler, config.metrics)
+    handler = with_audit(handler, config.audit)
+    handler = with_authorization(handler, config.authorizer)
+    handler = with_authentication(handler, config.authenticator)
+    handler = with_request_info(handler, config.request_info)
+    return with_audit_init(handler, config.names)
+
+
 MISTAKES = [
     Mistake(
         "verbs",
@@ -146,5 +155,11 @@ MISTAKES = [
         logs_before_it_knows_who,
         "Look at the users in the log: who has to be asked before it is written?",
         seen=lambda left: left["differences"] > 5000,
+    ),
+    Mistake(
+        "chain",
+        decides_before_it_logs,
+        "Authorization gives its reasons, and there is no entry yet to write them on.",
+        seen=lambda left: 0 < left["differences"] <= 5000,
     ),
 ]

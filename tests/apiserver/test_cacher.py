@@ -306,6 +306,34 @@ def test_the_stored_value_becomes_the_answer_without_being_encoded_again() -> No
     assert with_resource_version(encode_value(obj), stamped) == fast_json.dumps(stamped)
 
 
+def test_the_json_of_a_version_that_was_superseded_is_made_again_for_who_is_late() -> None:
+    """A list and a watch hold versions longer than they are the newest."""
+
+    async def main() -> None:
+        store = MemoryStore()
+        cacher = await started(store)
+        watcher = cacher.watch(Criteria(), None, initial=False, bookmarks=False)
+        key = registry_key(PODS, "a", "p")
+        for node in ("n1", "n2", ""):
+            if node:
+                await store.put(key, encode_value(pod("a", "p", node)))
+            else:
+                await store.delete(key)
+            cacher.catch_up()
+        first, second, last = [await anext(watcher) for _ in range(3)]
+        assert first.source is not None
+        assert second.source is not None
+        for frame, node in ((first, "n1"), (second, "n2")):
+            assert frame.source._json is frame.source._value is None  # nothing is kept of it but the object
+            assert frame.source.size > 0
+            assert fast_json.loads(frame.source.json)["spec"] == {"nodeName": node}
+            assert fast_json.loads(json_frame(frame))["object"] == frame.object
+        assert last.type == "DELETED"
+        await cacher.stop()
+
+    run_virtual(main())
+
+
 def test_an_owner_with_the_same_uid_does_not_mislead() -> None:
     metadata = {"ownerReferences": [{"uid": "1"}], "name": "x", "uid": "1", "resourceVersion": "7"}
     obj = {**pod("a", "x"), "metadata": metadata}

@@ -108,6 +108,8 @@ def test_a_frame_says_how_large_its_object_is_whether_its_json_is_there_or_not()
     cached = Cached("k", obj, 1, size=70_000)
     assert frame_of("ADDED", cached).size != len(cached.json)
     assert frame_of("ADDED", cached).size == len(cached.json)
+    cached.superseded()
+    assert cached.size == len(cached.json)
 
 
 def test_each_frame_of_a_watch_says_how_large_its_object_is_also_when_it_is_gone() -> None:

@@ -213,8 +213,8 @@ class Broken(MemoryStore):
             case "leases come first":
                 self._leases.check(lease)
             case "the first life counts" | "deletions are states" if expected and key not in self._live:
-                past = self._versions.get(key, [])
-                if past and (expected == past[-1].mod_revision) == (self.how == "deletions are states"):
+                past = self._versions.get(key)
+                if past and (expected == past.newest.mod_revision) == (self.how == "deletions are states"):
                     expected = None
             case "compare, and then swap" if expected is not None:
                 held = await self.get(key)

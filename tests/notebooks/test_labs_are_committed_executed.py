@@ -68,6 +68,44 @@ def test_a_lab_is_committed_executed(lab: Path) -> None:
 
 
 @pytest.mark.parametrize("lab", LABS, ids=lambda lab: lab.stem)
+def test_a_lab_says_what_happens_and_why_it_matters_before_it_names_its_chapter(lab: Path) -> None:
+    _, opening, *_ = notebook(lab).cells[0].source.split("\n\n")
+    before, chapter, _ = opening.partition(" The chapter is [")
+    assert chapter
+    assert len(re.findall(r"[.?!](?: |$)", before)) >= 2, before
+
+
+LONG = 15
+"""Lines of a check, above which it is folded."""
+OPEN = 24
+"""Lines that stand open in another cell at most, as in a chapter; what is to be mended may be longer."""
+
+
+def is_folded(cell: Any) -> bool:
+    """On the page and in JupyterLab alike: a cell that is folded in only one of them is a mistake."""
+    on_the_page = "hide-input" in cell.metadata.get("tags", ())
+    assert on_the_page == cell.metadata.get("jupyter", {}).get("source_hidden", False), cell.source
+    return on_the_page
+
+
+@pytest.mark.parametrize("lab", LABS, ids=lambda lab: lab.stem)
+def test_what_knows_the_answer_is_folded_and_what_asks_for_it_is_open(lab: Path) -> None:
+    for cell in notebook(lab).cells:
+        if cell.cell_type != "code":
+            continue
+        lines, gap = (
+            len(cell.source.splitlines()),
+            re.search(r"^(async def |def |class )?your_", cell.source, re.MULTILINE),
+        )
+        if "lab.check(" in cell.source:
+            assert is_folded(cell) == (lines > LONG), cell.source
+        elif gap:
+            assert not is_folded(cell), cell.source
+        else:
+            assert is_folded(cell) or lines <= OPEN, cell.source
+
+
+@pytest.mark.parametrize("lab", LABS, ids=lambda lab: lab.stem)
 def test_a_lab_runs_on_the_kernel_everybody_has(lab: Path) -> None:
     assert notebook(lab).metadata.kernelspec.name == "python3"
 

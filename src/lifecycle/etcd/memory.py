@@ -6,7 +6,7 @@ Three structures, each for one kind of question:
   now?"
 - `_versions`, all states of each key since the last compaction: "what was there at
   revision 17?"
-- `_log`, one event per revision: "what happened since revision 17?"
+- `_log`, which key each revision wrote: "what happened since revision 17?"
 
 A write touches all three and then tells the watches, before anybody else gets to run;
 so a watch sees every change, once, in order.
@@ -17,10 +17,11 @@ out: durability; several changes in one revision (the keys of a lease go one by 
 
 from __future__ import annotations
 
-from bisect import bisect_left, bisect_right, insort
+from bisect import bisect_left, insort
 from collections import deque
 
 from lifecycle.etcd.leases import Leases
+from lifecycle.etcd.past_versions import PastVersions
 from lifecycle.etcd.store import (
     CompactedError,
     Event,
@@ -35,6 +36,10 @@ DEFAULT_HISTORY = 20_000
 """Revisions kept before the store compacts by itself, whatever the time: a bound beside
 that of the API server's compactor.
 """
+MAX_PAST_BYTES = 64 * 1024 * 1024
+"""Of values that are no longer the newest: the other bound."""
+RECENT = 1_000
+"""Revisions whose values stay whole: most who ask for the past ask for these."""
 
 
 class MemoryStore:
@@ -51,8 +56,9 @@ class MemoryStore:
         self._compacted = 0
         self._live: dict[str, KeyValue] = {}
         self._order: list[str] = []
-        self._versions: dict[str, list[KeyValue]] = {}
-        self._log: deque[Event] = deque()
+        self._versions: dict[str, PastVersions] = {}
+        self._log: deque[tuple[int, str]] = deque()
+        self._past_bytes = 0
         self._watches = Watches()
         self._leases = Leases(self._expire)
         self._leased: dict[int, set[str]] = {}
@@ -72,7 +78,8 @@ class MemoryStore:
         if not revision or revision == self._revision:
             return self._live.get(key)
         self._check(revision)
-        return self._at(key, revision)
+        versions = self._versions.get(key)
+        return versions.at(revision) if versions is not None else None
 
     async def range(
         self, start: str, end: str, *, revision: int = 0, limit: int = 0
@@ -86,21 +93,15 @@ class MemoryStore:
             kvs = [self._live[key] for key in keys]
         else:
             self._check(revision)
-            past = (
-                self._at(key, revision)
-                for key in sorted(k for k in self._versions if start <= k < end)
+            there = sorted(
+                key
+                for key, versions in self._versions.items()
+                if start <= key < end and versions.was_there(revision)
             )
-            every = [kv for kv in past if kv is not None]
-            count = len(every)
-            kvs = every[:limit] if limit else every
+            count = len(there)
+            past = (self._versions[key].at(revision) for key in there[: limit or count])
+            kvs = [kv for kv in past if kv is not None]
         return RangeResult(kvs, self._revision, count, len(kvs) < count)
-
-    def _at(self, key: str, revision: int) -> KeyValue | None:
-        versions = self._versions.get(key, [])
-        place = bisect_right(versions, revision, key=lambda kv: kv.mod_revision)
-        if not place or not versions[place - 1].version:  # version 0 marks a deletion
-            return None
-        return versions[place - 1]
 
     def _check(self, revision: int) -> None:
         if revision > self._revision:
@@ -156,11 +157,14 @@ class MemoryStore:
 
     def _commit(self, event: Event) -> None:
         key = event.kv.key
-        self._versions.setdefault(key, []).append(event.kv)
-        self._log.append(event)
+        versions = self._versions.get(key)
+        if versions is None:
+            versions = self._versions[key] = PastVersions()
+        versions.append(event.kv)
+        self._log.append((self._revision, key))
+        self._past_bytes += len(event.prev.value) if event.prev is not None else 0
         self._watches.tell(event)
-        if self._history and len(self._log) > 2 * self._history:
-            self._forget_before(self._revision - self._history)
+        self._bound_the_past()
 
     # -- watches -----------------------------------------------------------------------
 
@@ -173,10 +177,10 @@ class MemoryStore:
             watch.end_of_events(CompactedError(self._compacted))
             return watch
         if revision:
-            first = self._revision - len(self._log) + 1
             watch.feed_all(
-                self._log[number]
-                for number in range(max(revision - first, 0), len(self._log))
+                self._versions[key].event(written)
+                for written, key in self._log
+                if written >= revision and start <= key < end
             )
         self._watches.add(watch)
         return watch
@@ -214,16 +218,25 @@ class MemoryStore:
             raise CompactedError(self._compacted)
         self._forget_before(revision)
 
+    def _bound_the_past(self) -> None:
+        """After each write: what is no longer recent is kept as a difference, and what
+        is too much is forgotten.
+        """
+        if len(self._log) > RECENT:
+            written, key = self._log[-RECENT - 1]
+            self._past_bytes -= self._versions[key].pack_before(written)
+        if self._history and len(self._log) > 2 * self._history:
+            self._forget_before(self._revision - self._history)
+        while self._past_bytes > MAX_PAST_BYTES:
+            self._forget_before(self._log[len(self._log) // 2][0])
+
     def _forget_before(self, revision: int) -> None:
         touched = set()
-        while self._log and self._log[0].kv.mod_revision <= revision:
-            touched.add(self._log.popleft().kv.key)
+        while self._log and self._log[0][0] <= revision:
+            touched.add(self._log.popleft()[1])
         for key in touched:
             versions = self._versions[key]
-            keep = bisect_right(versions, revision, key=lambda kv: kv.mod_revision) - 1
-            if not versions[keep].version:  # by then it was deleted
-                keep += 1
-            del versions[:keep]
+            self._past_bytes -= versions.forget_before(revision)
             if not versions:
                 del self._versions[key]
         self._compacted = revision

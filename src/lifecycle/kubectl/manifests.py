@@ -23,8 +23,7 @@ from lifecycle.api.go_format import go_quote
 from lifecycle.api.go_json.decode import wrong_type
 from lifecycle.api.go_json.encode import marshal
 from lifecycle.api.go_json.scanner import syntax_error_message
-from lifecycle.api.schema import decode
-from lifecycle.api.status import StatusError
+from lifecycle.api.schema.decode import CannotBeHandledError, decode
 from lifecycle.api.wire import Object
 from lifecycle.api.yaml_reader import read_yaml
 from lifecycle.kubectl.failures import CommandError, several
@@ -185,11 +184,10 @@ def _check_object(obj: Any, source: str, *, inside: bool = False) -> None:
     elif obj.get("metadata"):
         try:
             decode({"metadata": obj["metadata"]}, "v1", "ConfigMap")
-        except StatusError as error:
-            why = (
-                error.message.partition("cannot be handled as a ConfigMap: ")[2]
-                or error.message
-            ).replace(" ConfigMap.metadata ", " metadataOnlyObject.metadata ")
+        except CannotBeHandledError as error:
+            why = error.why.replace(
+                " ConfigMap.metadata ", " metadataOnlyObject.metadata "
+            )
     if why:
         raise CommandError(f"unable to decode {go_quote(source)}: {why}")
 

@@ -67,3 +67,14 @@ def test_all_are_asked_again_once_if_anybody_has_changed_what_others_have_seen(
 
 def test_a_plugin_calls_those_webhooks_again_that_have_not_seen_the_object_as_it_is() -> None:
     assert remembered() == [({"hook"}, set()), (set(), {"hook"})]
+
+
+def test_whom_one_change_has_brought_back_another_does_not_send_away() -> None:
+    memory = PluginRound()
+    memory.called.add("first")
+    memory.require()  # what was called after it has changed the object
+    memory.called.add("second")
+    memory.require()
+    assert (memory.called, memory.again) == (set(), {"first", "second"})
+    memory.require()  # nobody was called meanwhile
+    assert memory.again == {"first", "second"}

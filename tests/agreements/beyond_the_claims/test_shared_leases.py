@@ -11,8 +11,8 @@ from lifecycle.etcd.memory import MemoryStore
 
 async def _leases() -> list[int]:
     """The leases, numbered as they are granted, of events that live for an hour: four
-    within a minute, where no more than three may share one; one two minutes later; and
-    one that is to live for longer.
+    within a minute, where no more than three may share one; two more that share with the
+    fourth, and one that may not; one two minutes later; and one that is to live longer.
     """
     granted: list[int] = []
 
@@ -25,6 +25,7 @@ async def _leases() -> list[int]:
     hour, manager, given = 3600, LeaseManager(Lessor(), max_attached=3), []
     for pause, ttl in (
         *[(0, hour), (20, hour), (20, hour), (0, hour)],
+        *[(0, hour), (0, hour), (0, hour)],
         *[(120, hour), (0, 2 * hour)],
     ):
         await asyncio.sleep(pause)
@@ -33,4 +34,4 @@ async def _leases() -> list[int]:
 
 
 def test_events_share_leases_as_long_as_few_do_and_they_end_at_about_the_same_time() -> None:
-    assert on_virtual_time(_leases()) == [1, 1, 1, 2, 3, 4]
+    assert on_virtual_time(_leases()) == [1, 1, 1, 2, 2, 2, 3, 4, 5]

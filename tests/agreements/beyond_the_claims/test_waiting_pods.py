@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import asyncio
 
+import pytest
+
 from lifecycle.agreements.claim_checks.scheduler import pod
 from lifecycle.api.clock import Clock
 from lifecycle.cluster.rehearsal import on_virtual_time
@@ -67,3 +69,69 @@ PLACES = {
 
 def test_whom_nobody_takes_waits_for_what_could_help_and_not_for_ever() -> None:
     assert places() == PLACES
+
+
+def _left_over() -> list[tuple[float, str]]:
+    """When and where a pod is that is taken and refused again each time it comes back,
+    with nothing else going on: what is seen every ten seconds, where it changes.
+    """
+
+    async def main() -> list[tuple[float, str]]:
+        queue, loop = SchedulingQueue(default_framework(), Clock()), asyncio.get_running_loop()
+        began, seen = loop.time(), list[tuple[float, str]]()
+        queue.add(pod("refused", "1"))
+        for _ in range(75):
+            again = queue.try_pop()
+            if again is not None:
+                again.unschedulable_plugins = {FIT}
+                queue.add_unschedulable(again)
+                seen.append((loop.time() - began, "refused"))
+            await asyncio.sleep(10)
+        queue.close()
+        return seen
+
+    return on_virtual_time(main())
+
+
+def test_the_five_minutes_begin_anew_with_each_refusal() -> None:
+    first, second, third = (when for when, _ in _left_over())
+    assert first == 0
+    assert 300 < second <= 340
+    assert 300 < third - second <= 340
+
+
+def _woken(plugins: set[str], pending: set[str], event: ClusterEvent = GONE) -> str:
+    """Where a pod is at once, after an event about a pod that could have made room."""
+
+    async def main() -> str:
+        queue = SchedulingQueue(default_framework(), Clock())
+        queue.add(pod("refused", "1"))
+        taken = queue.try_pop()
+        assert taken is not None
+        taken.unschedulable_plugins, taken.pending_plugins = plugins, pending
+        queue.add_unschedulable(taken)
+        queue.move_all(event, pod("gone", "1", nodeName="n"), None)
+        [where] = [where for where, keys in queue.pending_pods().items() if keys]
+        queue.close()
+        return where
+
+    return on_virtual_time(main())
+
+
+@pytest.mark.parametrize(
+    ("plugins", "pending", "where"),
+    [
+        ({FIT}, set(), "backoff"),
+        ({NOBODY}, set(), "backoff"),  # a plugin that does not say what would help
+        (set(), {NOBODY}, "active"),
+        (set(), {FIT}, "active"),
+        ({FIT}, {NOBODY}, "active"),  # one of those that are helped had only told it to wait
+        ({NOBODY}, {FIT}, "active"),
+        ({"NodeName"}, {FIT}, "active"),
+        ({FIT}, {"NodeName"}, "backoff"),  # who told it to wait is not helped
+        ({"NodeName"}, set(), "unschedulable"),
+        (set(), {"NodeName"}, "unschedulable"),
+    ],
+)
+def test_whoever_was_only_told_to_wait_need_not_back_off(plugins: set[str], pending: set[str], where: str) -> None:
+    assert _woken(plugins, pending) == where

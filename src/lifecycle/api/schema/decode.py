@@ -52,9 +52,9 @@ def decode(
         else:
             decoded = struct_decoder(struct)(obj, root, state)
     except ValueError as error:
-        raise cannot_be_handled(kind, api_version, kind, str(error)) from None
+        raise CannotBeHandledError(kind, api_version, kind, str(error)) from None
     if state.saved:
-        raise cannot_be_handled(kind, api_version, kind, state.saved)
+        raise CannotBeHandledError(kind, api_version, kind, state.saved)
     if (
         struct is not None
         and not struct.startswith("meta/")
@@ -69,26 +69,36 @@ def decode(
     return decoded, state.strict
 
 
-def cannot_be_handled(
-    kind: str, api_version: str, required_kind: str, why: str
-) -> StatusError:
-    """400: `Pod in version "v1" cannot be handled as a Pod: …`."""
-    return bad_request(
-        f'{kind} in version "{api_version.rpartition("/")[2]}" cannot be handled as a '
-        f"{required_kind}: {why}"
-    )
+class CannotBeHandledError(StatusError):
+    """400: `Pod in version "v1" cannot be handled as a Pod: …`. `why`: what follows."""
+
+    def __init__(
+        self, kind: str, api_version: str, required_kind: str, why: str
+    ) -> None:
+        version = api_version.rpartition("/")[2]
+        refusal = bad_request(
+            f'{kind} in version "{version}" cannot be handled as a {required_kind}: '
+            f"{why}"
+        )
+        super().__init__(refusal.status)
+        self.why = why
 
 
-def unrecognized(required_kind: str) -> str:
-    """How the refusal begins of what does not even say what it is."""
-    return f"the object provided is unrecognized (must be of type {required_kind}): "
+class UnrecognizedError(StatusError):
+    """400 for what does not even say what it is. `why`: what follows that."""
+
+    def __init__(self, required_kind: str, why: str) -> None:
+        refusal = bad_request(
+            f"the object provided is unrecognized (must be of type {required_kind}): "
+            f"{why}"
+        )
+        super().__init__(refusal.status)
+        self.why = why
 
 
 def _check_kind(obj: Any, api_version: str, kind: str) -> None:
     if type(obj) is not dict:
-        raise bad_request(
-            f"{unrecognized(kind)}couldn't get version/kind; json parse error"
-        )
+        raise UnrecognizedError(kind, "couldn't get version/kind; json parse error")
     actual_kind = obj.get("kind") or kind
     actual_version = obj.get("apiVersion") or api_version
     if actual_kind == kind and actual_version == api_version:
@@ -96,9 +106,8 @@ def _check_kind(obj: Any, api_version: str, kind: str) -> None:
     for key in ("apiVersion", "kind"):
         if not isinstance(obj.get(key), str | None):
             why = wrong_type(obj[key], "string", f".{key}")
-            raise bad_request(
-                f"{unrecognized(kind)}couldn't get version/kind; json parse error: "
-                f"{why}"
+            raise UnrecognizedError(
+                kind, f"couldn't get version/kind; json parse error: {why}"
             )
     if struct_for(api_version, kind) is None or (
         struct_for(api_version, kind) or ""
@@ -109,7 +118,7 @@ def _check_kind(obj: Any, api_version: str, kind: str) -> None:
             f'no kind "{actual_kind}" is registered for version "{actual_version}" in '
             f'scheme "{_SCHEME}"'
         )
-        raise cannot_be_handled(actual_kind, actual_version, kind, why)
+        raise CannotBeHandledError(actual_kind, actual_version, kind, why)
     if (
         actual_kind != kind
         or actual_version.rpartition("/")[0] != api_version.rpartition("/")[0]
@@ -120,7 +129,7 @@ def _check_kind(obj: Any, api_version: str, kind: str) -> None:
             f"converting ({version}.{actual_kind}) to ({package}.{kind}): unknown "
             "conversion"
         )
-        raise cannot_be_handled(actual_kind, actual_version, kind, why)
+        raise CannotBeHandledError(actual_kind, actual_version, kind, why)
     raise bad_request(
         f"the API version in the data ({actual_version}) does not match the expected "
         f"API version ({api_version})"

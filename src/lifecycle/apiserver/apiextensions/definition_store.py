@@ -23,8 +23,7 @@ from lifecycle.apiserver.apiextensions.validation.definition import (
     validate_definition_update,
 )
 from lifecycle.apiserver.apiextensions.validation.options import V1BETA1
-from lifecycle.apiserver.registry.rest.strategy import Strategy, UpdateStrategy
-from lifecycle.apiserver.registry.rest.update import prepare_for_status_update
+from lifecycle.apiserver.registry.rest.strategy import Strategy
 from lifecycle.apiserver.registry.store import Environment, ResourceStore
 
 PENDING = (
@@ -60,8 +59,9 @@ def definition_strategy(strategy: Strategy) -> Strategy:
         prepare_for_update=prepare_for_update,
         validate_update=validate_definition_update,
         subresources={
-            "status": UpdateStrategy(
-                prepare_for_status_update, validate_definition_status_update
+            "status": replace(
+                strategy.subresources["status"],
+                validate_update=validate_definition_status_update,
             )
         },
     )

@@ -46,6 +46,6 @@ def _looks(schema: Any) -> int:
     )
 
 
-def _length(value: Any, kind: type) -> int:
+def _length(value: Any, kind: type[list[Any]] | type[dict[str, Any]]) -> int:
     """Of a list or map; there may be a property of the same name."""
     return len(value) if isinstance(value, kind) else 0

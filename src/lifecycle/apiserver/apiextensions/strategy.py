@@ -21,7 +21,7 @@ from lifecycle.api.field_errors import FieldError, invalid
 from lifecycle.api.go_format import go_value
 from lifecycle.api.resources import Resource
 from lifecycle.api.schema import compile_schema, decode
-from lifecycle.api.schema.decode import cannot_be_handled
+from lifecycle.api.schema.decode import CannotBeHandledError
 from lifecycle.api.validation import content
 from lifecycle.api.wire import Object
 from lifecycle.apiserver.apiextensions import embedded_resources
@@ -187,7 +187,7 @@ class CustomResourceRules:
             ]
         unreadable = embedded_resources.coerce(decoded, self.schema)
         if unreadable is not None:
-            raise cannot_be_handled(kind, api_version, kind, str(unreadable))
+            raise CannotBeHandledError(kind, api_version, kind, str(unreadable))
         return decoded, strict
 
     def from_storage(self, obj: Object) -> Object:

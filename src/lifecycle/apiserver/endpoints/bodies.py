@@ -11,7 +11,7 @@ from typing import Any
 
 from lifecycle.api import protobuf, status
 from lifecycle.api.go_json.decode import wrong_type
-from lifecycle.api.schema import decode
+from lifecycle.api.schema.decode import CannotBeHandledError, decode
 from lifecycle.api.schema.duplicates import find_duplicate_fields
 from lifecycle.api.wire import Object, Request
 from lifecycle.api.yaml_reader import read_yaml
@@ -164,8 +164,6 @@ def _decode_delete_options(request: Request) -> Object:
         )
     try:
         options, _ = decode(sent, version, kind)
-    except status.StatusError as error:
-        raise status.bad_request(
-            error.message.partition("cannot be handled as a DeleteOptions: ")[2]
-        ) from None
+    except CannotBeHandledError as error:
+        raise status.bad_request(error.why) from None
     return options

@@ -10,7 +10,7 @@ from typing import Any
 
 from lifecycle.api.go_format import go_quote
 from lifecycle.api.go_json.decode import unmarshal
-from lifecycle.api.schema import decode, schema_for
+from lifecycle.api.schema import CannotBeHandledError, decode, schema_for
 from lifecycle.api.status import StatusError
 from lifecycle.api.wire import Object
 from lifecycle.kubectl.failures import CommandError
@@ -76,8 +76,5 @@ def _typed(obj: Object) -> Object:
             f" {go_quote(obj.get('apiVersion', ''))} in scheme"
             f' "{KUBECTL_SCHEME}"'
         ) from None
-    except StatusError as error:
-        raise CommandError(
-            error.message.partition(f"cannot be handled as a {obj['kind']}: ")[2]
-            or error.message
-        ) from None
+    except CannotBeHandledError as error:
+        raise CommandError(error.why) from None

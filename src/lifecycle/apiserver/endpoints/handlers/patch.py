@@ -23,13 +23,13 @@ from lifecycle.api.patch.json_patch import MAX_COPIED, apply_json_patch
 from lifecycle.api.patch.merge_patch import apply_merge_patch
 from lifecycle.api.patch.strategic import consume_patch
 from lifecycle.api.schema import as_printed, decode, schema_for
+from lifecycle.api.schema.decode import CannotBeHandledError, UnrecognizedError
 from lifecycle.api.schema.from_unstructured import from_unstructured
 from lifecycle.api.schema.gotypes import struct_for
 from lifecycle.api.schema.left_alone import put_back, take_out
 from lifecycle.api.wire import Object, Request, Response
 from lifecycle.api.worker import beside
 from lifecycle.apiserver.endpoints.handlers.patch_errors import (
-    cannot_decode,
     check_apply_kind,
     not_convertible,
     patch_invalid,
@@ -109,8 +109,8 @@ def normal(
         obj = {**obj, "apiVersion": api_version, "kind": kind}
     try:
         decoded, strict = scope.strategy.decode(obj, api_version, kind)
-    except status.StatusError as error:
-        raise cannot_decode(left(), kind, error) from None
+    except (CannotBeHandledError, UnrecognizedError) as error:
+        raise patch_invalid(left(), error.why) from None
     scope.empties = getattr(strict, "empties", ())
     strict = [*body.errors, *unknown, *strict]
     if strict and scope.field_validation == "Strict":
@@ -165,8 +165,8 @@ async def patch_scale(
                 raise patch_invalid(body.left_of(current), str(error)) from None
         try:
             decoded, _ = decode(result, VERSION, KIND)
-        except status.StatusError as error:
-            raise cannot_decode(body.left_of(current), KIND, error) from None
+        except (CannotBeHandledError, UnrecognizedError) as error:
+            raise patch_invalid(body.left_of(current), error.why) from None
         return decoded
 
     applied = body.content_type == APPLY_PATCH

@@ -9,21 +9,8 @@ from __future__ import annotations
 
 from lifecycle.api import status
 from lifecycle.api.field_errors import invalid
-from lifecycle.api.schema.decode import unrecognized
 from lifecycle.api.wire import Object
 from lifecycle.apiserver.registry.scope import RequestScope
-
-
-def cannot_decode(
-    left: str, kind: str, error: status.StatusError
-) -> status.StatusError:
-    """The 422 for a patch that leaves what cannot be decoded, `error` being the
-    decoder's. `left`: what the patch leaves, as it is shown.
-    """
-    _, handled, why = error.message.partition(f" cannot be handled as a {kind}: ")
-    if not handled:
-        _, handled, why = error.message.partition(unrecognized(kind))
-    return patch_invalid(left, why) if handled else error
 
 
 def patch_invalid(left: str, why: str) -> status.StatusError:

@@ -13,6 +13,7 @@ from functools import partial
 from typing import Any
 
 from lifecycle.api import status
+from lifecycle.api.schema.decode import CannotBeHandledError
 from lifecycle.api.schema.duplicates import in_order_of_text
 from lifecycle.api.tracing import span
 from lifecycle.api.wire import Object, Request, Response
@@ -201,10 +202,7 @@ def report_strict(strict: list[str], scope: RequestScope) -> None:
     if not strict or scope.field_validation == "Ignore":
         return
     if scope.field_validation == "Strict":
-        resource = scope.resource
-        raise status.bad_request(
-            f'{resource.kind} in version "{resource.version}" cannot be handled as a'
-            f" {resource.kind}: "
-            f"strict decoding error: {', '.join(strict)}"
-        )
+        kind, api_version = scope.resource.kind, scope.resource.api_version
+        why = f"strict decoding error: {', '.join(strict)}"
+        raise CannotBeHandledError(kind, api_version, kind, why)
     scope.warnings.extend(strict)

@@ -8,8 +8,9 @@ Upstream: `apiserver/pkg/endpoints/handlers/update.go` (`UpdateResource`), v1.36
 
 from __future__ import annotations
 
+from lifecycle.api.schema.decode import CannotBeHandledError
 from lifecycle.api.schema.empties import moved
-from lifecycle.api.status import StatusError, bad_request
+from lifecycle.api.status import bad_request
 from lifecycle.api.wire import Object, Request, Response
 from lifecycle.api.worker import beside
 from lifecycle.apiserver.endpoints.handlers.rest import RestHandler, form
@@ -21,7 +22,6 @@ from lifecycle.apiserver.registry.metadata import (
 )
 from lifecycle.apiserver.registry.scope import RequestScope
 
-CANNOT = "cannot be handled as a Scale: "
 UNKNOWN_SCALE = (
     'no kind is registered for the type v1.Scale in scheme "pkg/apiserver/'
     'customresource_handler.go:781"'
@@ -69,9 +69,9 @@ async def update_scale(
     check_write_options(request, "UpdateOptions")
     try:
         new = await rest.read(request, scope, scales.VERSION, scales.KIND)
-    except StatusError as error:
-        if scope.strategy.scale is not None and CANNOT in error.message:
-            raise bad_request(UNKNOWN_SCALE) from None
-        raise
+    except CannotBeHandledError:
+        if scope.strategy.scale is None:
+            raise
+        raise bad_request(UNKNOWN_SCALE) from None
     scale = await scales.update_scale(rest.store(scope), scope, new)
     return rest.answer_scale(request, scope, scale, accepted)

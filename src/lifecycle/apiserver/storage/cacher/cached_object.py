@@ -35,9 +35,16 @@ class Cached:
         self._value, self._size = value, size
         self._json: bytes | None = None
 
+    def superseded(self) -> None:
+        """There is a newer version. Hardly anybody will ask for the JSON of this one,
+        which waits in the window for those who were away.
+        """
+        self._size = self.size
+        self._json = self._value = None
+
     @property
     def size(self) -> int:
-        """Bytes of its JSON, about; 0 if that is not known yet."""
+        """Bytes of its JSON, about; 0 where nobody knows."""
         return len(self._json or self._value or b"") or self._size
 
     @property

@@ -263,6 +263,8 @@ class Cacher:
             self.unreadable.discard(kv.key)
             put = event.type == "PUT"
             current = (written or self._decoded(kv)) if put else None
+            if previous is not None:
+                previous.superseded()
             if current is not None:
                 self._put(current)
             elif previous is not None:

@@ -1,0 +1,84 @@
+"""Whom a ReplicaSet deletes: its siblings' pods count where a node is too full, and are not touched."""
+
+from __future__ import annotations
+
+import asyncio
+from typing import Any, cast
+
+import pytest
+
+from lifecycle.api.clock import VIRTUAL_EPOCH, Clock, format_time
+from lifecycle.api.wire import Object
+from lifecycle.cluster.rehearsal import on_virtual_time
+from lifecycle.controllers.expectations import ControllerExpectations
+from lifecycle.controllers.pod_control import PodControl
+from lifecycle.controllers.replicaset.manage_replicas import manage_replicas
+
+NOW = VIRTUAL_EPOCH + 1_000
+
+
+def _pod(name: str, node: str) -> Object:
+    """One that runs, and is as old as all others."""
+    then = format_time(VIRTUAL_EPOCH)
+    return {
+        "metadata": {"name": name, "namespace": "default", "uid": name, "creationTimestamp": then},
+        "spec": {"nodeName": node},
+        "status": {
+            "phase": "Running",
+            "conditions": [{"type": "Ready", "status": "True", "lastTransitionTime": then}],
+        },
+    }
+
+
+def deleted(replicas: int, siblings: dict[str, str]) -> tuple[set[str], int]:
+    """Which of three pods – two on `one`, one on `two` – go, and how often the siblings
+    were asked for, if so many are to stay and siblings run on these nodes, by name.
+    """
+    gone, asked = set[str](), list[None]()
+    mine = [_pod("a", "one"), _pod("b", "one"), _pod("c", "two")]
+
+    class Control:
+        async def delete_pod(self, name: str, *_: Any) -> None:
+            gone.add(name)
+
+    def related() -> list[Object]:
+        asked.append(None)
+        return [*mine, *(_pod(name, node) for name, node in siblings.items())]
+
+    async def main() -> None:
+        owner: Object = {
+            "metadata": {"name": "web", "namespace": "default", "uid": "u"},
+            "spec": {"replicas": replicas},
+        }
+        error = await manage_replicas(
+            owner,
+            mine,
+            pod_control=cast(PodControl, Control()),
+            expectations=ControllerExpectations(Clock()),
+            related_pods=related,
+            now=NOW,
+        )
+        assert error is None
+        await asyncio.sleep(0)
+
+    on_virtual_time(main())
+    return gone, len(asked)
+
+
+@pytest.mark.parametrize(
+    ("replicas", "siblings", "gone"),
+    [
+        (1, {}, {"a", "b"}),  # the fuller node gives
+        (2, {"x": "two", "y": "two"}, {"c"}),  # fuller by what its siblings have there
+        (2, {"x": "two"}, None),  # as full as the other: any
+        (0, {"x": "two"}, {"a", "b", "c"}),
+        (3, {"x": "two"}, set()),
+    ],
+)
+def test_the_node_with_most_pods_of_the_same_owner_gives_first(
+    replicas: int, siblings: dict[str, str], gone: set[str] | None
+) -> None:
+    found, asked = deleted(replicas, siblings)
+    assert len(found) == 3 - replicas
+    assert gone in (None, found)
+    assert asked == (1 if replicas < 3 else 0)  # nobody looks for siblings who deletes nothing

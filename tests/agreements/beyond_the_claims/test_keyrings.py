@@ -1,0 +1,60 @@
+"""Whose password is shown to which registry, and in which order."""
+
+from __future__ import annotations
+
+import pytest
+
+from lifecycle.cri.apis.image import AuthConfig
+from lifecycle.kubelet.images.credentials import Keyring
+
+HUB, OWN, PORT, PATH, DEEPER, ANY = (
+    "https://index.docker.io/v1/",
+    "registry.example",
+    "registry.example:5000",
+    "registry.example/team",
+    "registry.example/team/app",
+    "*.example.com",
+)
+
+
+@pytest.mark.parametrize(
+    ("image", "shown"),
+    [
+        # the hub's password is for the hub alone
+        ("nginx", [HUB]),
+        ("library/nginx", [HUB]),
+        ("docker.io/library/nginx", [HUB]),
+        ("index.docker.io/library/nginx", [HUB]),
+        ("other.example/app", []),
+        ("localhost:5000/app", []),
+        ("", []),
+        # the longest first, and a port is part of the name
+        ("registry.example/app", [OWN]),
+        ("registry.example/team/web", [PATH, OWN]),
+        ("registry.example/team/app", [DEEPER, PATH, OWN]),
+        ("registry.example:5000/team/app", [PORT]),
+        ("registry.example:6000/team/app", []),
+        # a star stands for one part of the host
+        ("eu.example.com/app", [ANY]),
+        ("a.eu.example.com/app", []),
+        ("example.com/app", []),
+    ],
+)
+def test_a_registry_is_shown_what_is_meant_for_it(image: str, shown: list[str]) -> None:
+    keyring = Keyring()
+    for registry in (HUB, OWN, PORT, PATH, DEEPER, ANY):
+        keyring.add({registry: AuthConfig("me", registry)})
+    assert [tracked.auth.password for tracked in keyring.lookup(image)] == shown
+
+
+def test_who_has_nothing_else_to_show_shows_the_hub_nothing_of_others() -> None:
+    keyring = Keyring()
+    keyring.add({OWN: AuthConfig("me", OWN)})
+    assert keyring.lookup("nginx") == []
+
+
+def test_of_two_passwords_for_one_registry_the_first_is_tried_first() -> None:
+    keyring = Keyring()
+    for password in ("first", "second"):
+        keyring.add({OWN: AuthConfig("me", password)})
+    assert [tracked.auth.password for tracked in keyring.lookup("registry.example/app")] == ["first", "second"]

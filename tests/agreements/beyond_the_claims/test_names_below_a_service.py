@@ -1,0 +1,83 @@
+"""What may stand before a Service's name, and what it leads to: families of addresses, ports, single endpoints."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+
+from lifecycle.api.wire import Object
+from lifecycle.dns.kubernetes_plugin import KubernetesPlugin, NameDoesNotExist
+from lifecycle.dns.service_index import ServiceIndex
+
+PORTS = [{"name": "http", "port": 80, "protocol": "TCP"}, {"name": "dns", "port": 53, "protocol": "UDP"}]
+
+
+def _service(name: str, **spec: Any) -> Object:
+    return {"metadata": {"name": name, "namespace": "shop"}, "spec": {"type": "ClusterIP", "ports": PORTS, **spec}}
+
+
+def _slice(name: str, family: str, *endpoints: Object) -> Object:
+    labels = {"kubernetes.io/service-name": name}
+    return {
+        "metadata": {"name": f"{name}-{family}", "namespace": "shop", "labels": labels},
+        "addressType": family,
+        "endpoints": list(endpoints),
+        "ports": [{"name": "http", "port": 8080, "protocol": "TCP"}, {"name": "dns", "port": 5353, "protocol": "UDP"}],
+    }
+
+
+DNS = KubernetesPlugin(
+    ServiceIndex.of(
+        [
+            _service("one", clusterIP="10.96.0.5", clusterIPs=["10.96.0.5"]),
+            _service("both", clusterIP="10.96.0.6", clusterIPs=["10.96.0.6", "fd00::6"]),
+            _service("bare", clusterIP="None", clusterIPs=["None"]),
+            _service("out", type="ExternalName", externalName="example.com"),
+        ],
+        [
+            _slice("one", "IPv4", {"addresses": ["10.244.1.2"]}, {"addresses": ["10.244.1.3"], "hostname": "db-0"}),
+            _slice("bare", "IPv4", {"addresses": ["10.244.1.4"]}),
+            _slice("bare", "IPv6", {"addresses": ["fd00::4"]}),
+            _slice("bare", "IPv4-more", {"addresses": ["10.244.1.5"], "conditions": {"ready": False}}),
+        ],
+        ["shop"],
+        7,
+    )
+)
+
+
+@pytest.mark.parametrize(
+    ("name", "qtype", "found"),
+    [
+        ("one", "A", {("10.96.0.5", 80), ("10.96.0.5", 53)}),
+        ("both", "A", {("10.96.0.6", 80), ("10.96.0.6", 53), ("fd00::6", 80), ("fd00::6", 53)}),
+        ("_http._tcp.both", "SRV", {("10.96.0.6", 80), ("fd00::6", 80)}),
+        ("_dns._udp.both", "SRV", {("10.96.0.6", 53), ("fd00::6", 53)}),
+        ("_dns._tcp.both", "SRV", None),  # of that name and that protocol, not one of them
+        ("_http._udp.both", "SRV", None),
+        # an endpoint of a Service that has an address of its own
+        ("10-244-1-2.one", "A", {("10.244.1.2", 8080), ("10.244.1.2", 5353)}),
+        ("db-0.one", "A", {("10.244.1.3", 8080), ("10.244.1.3", 5353)}),
+        ("10-244-1-3.one", "A", None),  # it has a name
+        ("10-244-1-9.one", "A", None),
+        # all that are ready, of both families
+        ("bare", "A", {("10.244.1.4", 8080), ("10.244.1.4", 5353), ("fd00::4", 8080), ("fd00::4", 5353)}),
+        ("_http._tcp.bare", "SRV", {("10.244.1.4", 8080), ("fd00::4", 8080)}),
+        ("fd00--4.bare", "AAAA", {("fd00::4", 8080), ("fd00::4", 5353)}),
+        ("10-244-1-5.bare", "A", None),
+        # somebody else's name has no ports and no endpoints
+        ("out", "A", {("example.com.", -1)}),
+        ("_http._tcp.out", "A", None),
+        ("x.out", "A", None),
+    ],
+)
+def test_a_name_leads_to_what_it_says(name: str, qtype: str, found: set[tuple[str, int]] | None) -> None:
+    asked = f"{name}.shop.svc.cluster.local."
+    if found is None:
+        with pytest.raises(NameDoesNotExist):
+            DNS.targets(asked, qtype)
+    else:
+        targets = DNS.targets(asked, qtype)
+        assert {(target.host, target.port) for target in targets} == found
+        assert len(targets) == len(found)
