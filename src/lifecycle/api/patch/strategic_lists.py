@@ -56,16 +56,16 @@ def merge_list(
     if not key:
         raise unexpected(f"cannot merge lists without merge key for {_go_kind(items)}")
     original, patch = _apply_item_directives(original, patch, key)
-    merged = _Keyed(original, key)
+    keyed = _Keyed(original, key)
     for item in patch:
         if key not in item:
             raise no_merge_key(item, key)
-        at = merged.find(item[key])
+        at = keyed.find(item[key])
         if at < 0:
-            merged.append(item)
+            keyed.append(item)
         else:
-            merged.items[at] = merge_map(merged.items[at], item, items)
-    return put_in_order(merged.items, patch, original, key, kind)
+            keyed.items[at] = merge_map(keyed.items[at], item, items)
+    return put_in_order(keyed.items, patch, original, key, kind)
 
 
 def _go_kind(items: Schema | None) -> str:

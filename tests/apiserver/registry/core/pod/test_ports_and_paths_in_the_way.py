@@ -77,7 +77,8 @@ CLAIMS = st.builds(
 
 @given(st.lists(CLAIMS, max_size=7))
 def test_a_claim_without_a_request_collides_with_each_of_the_same_name(claims: list[dict[str, str]]) -> None:
-    expected, seen = [], []
+    expected: list[tuple[str, str]] = []
+    seen: list[str] = []
     for index, claim in enumerate(claims):
         key = "/".join(claim.values())
         again = claim["name"] if claim["name"] in seen else key
