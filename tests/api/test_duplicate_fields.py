@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import sys
+from collections.abc import Iterator
 from types import FrameType
 from unittest.mock import patch
 
@@ -62,3 +63,21 @@ def test_a_long_object_is_read_in_as_many_steps_as_it_has_fields() -> None:
     fields = LARGE // 6 + 1
     assert steps(b"{" + b'"a":1,' * fields + b'"a":1}') > fields
     assert steps(b'{"a":1,"a":1}') < 100
+
+
+def test_the_keys_of_a_long_text_are_counted_one_by_one() -> None:
+    """A clean body has no more steps than that, and each lets others have the interpreter."""
+    taken = 0
+
+    def found(body: bytes) -> Iterator[object]:
+        nonlocal taken
+        for match in ends(body):
+            taken += 1
+            yield match
+
+    ends = duplicates._KEY_ENDS
+    fields = 1_000
+    body = json.dumps({f"k{number}": 1 for number in range(fields)}).encode()
+    with patch.object(duplicates, "_KEY_ENDS", found):
+        assert find_duplicate_fields(body) == []
+    assert taken == fields

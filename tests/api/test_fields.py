@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from lifecycle.api.fields import FieldRequirement, escape_value, parse_field_selector, unescape_value
+from lifecycle.api.fields import FieldRequirement, FieldSelector, escape_value, parse_field_selector, unescape_value
 from lifecycle.api.status import StatusError
 
 
@@ -68,3 +68,27 @@ def test_text_is_canonical(parts):
     selector = parse_field_selector(",".join(f"{f}{o}{escape_value(v)}" for f, o, v in parts))
     assert set(selector.requirements) == {FieldRequirement(*p) for p in parts}
     assert set(parse_field_selector(str(selector)).requirements) == set(selector.requirements)
+
+
+FIELDS, WORDS = st.sampled_from("abc"), st.sampled_from(["", "1", "2"])
+TERMS = st.builds(FieldRequirement, FIELDS, st.sampled_from(["=", "!="]), WORDS)
+
+
+@given(st.lists(TERMS, max_size=6), st.dictionaries(FIELDS, WORDS))
+def test_a_selector_selects_what_each_of_its_terms_does(terms, values):
+    each = ((values.get(term.field, "") == term.value) is (term.operator == "=") for term in terms)
+    assert FieldSelector(tuple(terms)).matches(values) == all(each)
+
+
+def test_an_object_is_asked_once_for_a_field_however_many_terms_name_it():
+    asked = []
+
+    class Values(dict):
+        def get(self, key, default=None):
+            asked.append(key)
+            return super().get(key, default)
+
+    selector = parse_field_selector(",".join(f"metadata.name!=x{number}" for number in range(1_000)))
+    assert selector.matches(Values({"metadata.name": "y"}))
+    assert not selector.matches(Values({"metadata.name": "x999"}))
+    assert asked == ["metadata.name"] * 2

@@ -189,3 +189,46 @@ def test_any_text_is_parsed_or_refused(text):
     except StatusError:
         return
     assert parse_selector(str(selector)) == selector
+
+
+KEYS, VALUES = st.sampled_from("abc"), st.sampled_from(["", "1", "2", "x"])
+REQUIREMENTS = st.one_of(
+    st.builds(Requirement, KEYS, st.sampled_from(["=", "==", "!="]), st.tuples(VALUES)),
+    st.builds(Requirement, KEYS, st.sampled_from(["in", "notin"]), st.lists(VALUES, min_size=1).map(tuple)),
+    st.builds(Requirement, KEYS, st.sampled_from(["exists", "!"])),
+    st.builds(Requirement, KEYS, st.sampled_from(["gt", "lt"]), st.tuples(st.sampled_from("12"))),
+)
+
+
+@given(st.lists(REQUIREMENTS, max_size=6), st.dictionaries(KEYS, VALUES))
+def test_a_selector_selects_what_each_of_its_requirements_does(requirements, labels):
+    assert Selector(requirements).matches(labels) == all(each.matches(labels) for each in requirements)
+
+
+def test_an_object_is_asked_for_its_labels_not_for_each_key_and_value_of_a_long_selector():
+    asked = []
+
+    class Labels(dict):
+        def get(self, key, default=None):
+            asked.append(key)
+            return super().get(key, default)
+
+    words = ["x", *(f"v{number}" for number in range(1_000))]
+    requirements = [Requirement(f"z{number}", "!") for number in range(1_000)]
+    requirements += [Requirement(f"y{number}", "!=", ("x",)) for number in range(1_000)]
+    requirements += [Requirement("a", "in", tuple(words)), Requirement("a", "notin", tuple(words[1:]))]
+    selector = Selector(requirements)
+    assert selector.matches(Labels(a="x", b="y"))
+    assert not selector.matches(Labels(a="x", z999=""))
+    assert not selector.matches(Labels(a="x", y999="x"))
+    assert len(asked) < 10
+
+
+def test_a_long_selector_is_remembered_too_and_a_very_long_one_is_not():
+    def selector(keys):
+        return {"matchExpressions": [{"key": f"k{number}", "operator": "Exists"} for number in range(keys)]}
+
+    for keys, remembered in ((1, True), (100, True), (2_000, False)):
+        first, second = (selector_from_label_selector(selector(keys)) for _ in range(2))
+        assert first == second
+        assert (first is second) is remembered

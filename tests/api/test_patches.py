@@ -4,12 +4,14 @@ from __future__ import annotations
 
 import copy
 import time
+from unittest import mock
 
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
 from lifecycle.api.go_json.as_sent import as_sent, plain, text_of
+from lifecycle.api.patch import strategic_lists
 from lifecycle.api.patch.json_patch import apply_json_patch
 from lifecycle.api.patch.merge_patch import apply_merge_patch
 from lifecycle.api.patch.strategic import strategic_merge_patch
@@ -360,3 +362,31 @@ def test_recorded_patches_give_the_recorded_objects():
             assert made.get(part) == write.answer.get(part)
         compared += 1
     assert compared == 5
+
+
+@pytest.mark.parametrize(
+    "change",
+    [
+        lambda name: {"name": name, "value": "new"},
+        lambda name: {"name": name, "$patch": "delete"},
+    ],
+)
+def test_many_items_of_a_list_are_found_by_their_keys_not_compared_with_one_another(change):
+    names = [f"E{number}" for number in range(500)]
+    container = {"name": "c", "image": "i", "env": [{"name": name, "value": "old"} for name in names]}
+    doc = {"spec": {"containers": [container]}}
+    order = {"$setElementOrder/env": [{"name": name} for name in names]}
+    patch = {"spec": {"containers": [{"name": "c", **order, "env": [change(name) for name in names]}]}}
+    with mock.patch.object(strategic_lists, "equal", wraps=strategic_lists.equal) as equal:
+        patched = strategic_merge_patch(doc, patch, schema_for("v1", "Pod"))
+    (changed,) = patched["spec"]["containers"]
+    assert {item["value"] for item in changed.get("env") or ()} <= {"new"}
+    assert len(changed.get("env") or ()) in (0, 500)
+    assert equal.call_count <= 2 * len(names)
+
+
+def test_an_item_whose_key_is_no_scalar_is_compared_as_go_does():
+    doc = {"metadata": {"ownerReferences": [{"uid": "a"}]}}
+    owners = {"metadata": {"ownerReferences": [{"uid": {}, "name": "x"}]}}
+    with pytest.raises(PanicError, match="comparing uncomparable type"):
+        strategic_merge_patch(doc, owners, schema_for("v1", "ConfigMap"))

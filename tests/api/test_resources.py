@@ -2,8 +2,11 @@
 
 from __future__ import annotations
 
+from unittest.mock import patch
+
 import pytest
 
+from lifecycle.api import resources
 from lifecycle.api.resources import Resource, all_resources, find_resource, resource, resource_for_kind
 
 
@@ -71,3 +74,12 @@ def test_every_row_is_found_again_and_equal_rows_hash_alike() -> None:
     twin = Resource("g", "v", "p", "K", "k", True, ())
     assert hash(twin) == hash(Resource("g", "v", "p", "Other", "k", False, ("get",)))
     assert hash(twin) != hash(Resource("g", "v2", "p", "K", "k", True, ()))
+
+
+def test_a_name_that_nobody_has_is_not_looked_for_in_every_row() -> None:
+    resource("pods")
+    with patch.object(resources, "all_resources") as rows:
+        for number in range(3):
+            with pytest.raises(KeyError, match=f"r{number}.example.com"):
+                resource(f"r{number}.example.com")
+    rows.assert_not_called()

@@ -14,7 +14,7 @@ from hypothesis import strategies as st
 from lifecycle.api.clock import run_virtual
 from lifecycle.api.status import StatusError
 from lifecycle.api.wire import MASTERS, Object, RequestInfo, UserInfo
-from lifecycle.apiserver.authz import rule_coverage
+from lifecycle.apiserver.authz import rbac, rule_coverage
 from lifecycle.apiserver.authz.access_review_spec import request_info_from, user_from
 from lifecycle.apiserver.authz.always import AlwaysAllow, AlwaysDeny, PrivilegedGroups
 from lifecycle.apiserver.authz.authorizer import Decision, Verdict
@@ -500,3 +500,33 @@ def test_every_cluster_has_rules_for_nodes_and_four_namespaces() -> None:
 
 def test_a_review_s_extra_may_be_null() -> None:
     assert user_from({"user": "jane", "extra": {"E": None, "a": ["b"]}}).extra == {"e": (), "a": ("b",)}
+
+
+def test_a_binding_is_put_into_words_only_for_whom_it_lets_in(monkeypatch: pytest.MonkeyPatch) -> None:
+    role = {"kind": "ClusterRole", "name": "all", "apiGroup": "rbac.authorization.k8s.io"}
+    rule = {"verbs": ["*"], "apiGroups": ["*"], "resources": ["*"]}
+    names = [f"u{number}" for number in range(1_000)]
+    head = {"apiVersion": "rbac.authorization.k8s.io/v1"}
+    objects = [
+        {**head, "kind": "ClusterRole", "metadata": {"name": "all"}, "rules": [rule]},
+        {
+            **head,
+            "kind": "ClusterRoleBinding",
+            "metadata": {"name": "crowd"},
+            "roleRef": role,
+            "subjects": [{"kind": "User", "name": name} for name in names],
+        },
+    ]
+    worded: list[str] = []
+    describe = rbac._describe
+
+    def noted(binding: Object, role_ref: Object, subject: Object, namespace: str) -> str:
+        worded.append(subject["name"])
+        return describe(binding, role_ref, subject, namespace)
+
+    monkeypatch.setattr(rbac, "_describe", noted)
+    authorizer = RBACAuthorizer(StaticReader(objects))
+    info = RequestInfo(path="/api/v1/pods", verb="list", resource="pods", version="v1", is_resource_request=True)
+    verdict = authorizer.authorize(UserInfo("u7"), info)
+    assert verdict.reason == 'RBAC: allowed by ClusterRoleBinding "crowd" of ClusterRole "all" to User "u7"'
+    assert worded == ["u7"]

@@ -10,9 +10,11 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from lifecycle.api.clock import run_virtual
+from lifecycle.api.quantity import Quantity, parse_quantity
 from lifecycle.api.resources import resource
 from lifecycle.api.status import StatusError, conflict
 from lifecycle.api.wire import Object
+from lifecycle.apiserver.admission import resource_quota
 from lifecycle.apiserver.admission.attributes import CREATE, UPDATE, Attributes
 from lifecycle.apiserver.admission.limit_ranger import LimitRanger
 from lifecycle.apiserver.admission.resource_quota import ResourceQuota
@@ -267,3 +269,18 @@ def test_devices_are_charged_to_their_class() -> None:
     everything = {"deviceClassName": "big", "allocationMode": "All"}
     claim["spec"]["devices"]["requests"] = [{"name": "a", "exactly": everything}]
     assert charged(quota({key: "0"}, {key: "99"}), given=given) == [{key: "32"}]
+
+
+def test_of_a_quota_of_many_things_only_what_an_object_uses_is_read(monkeypatch: pytest.MonkeyPatch) -> None:
+    names = ["count/configmaps", "configmaps", *(f"count/r{number}.example.com" for number in range(1_000))]
+    one = quota(dict.fromkeys(names, "1"), dict.fromkeys(names, "9"))
+    read: list[str] = []
+
+    def noted(text: str) -> Quantity:
+        read.append(text)
+        return parse_quantity(text)
+
+    monkeypatch.setattr(resource_quota, "parse_quantity", noted)
+    given = attributes({"metadata": {"name": "m"}}, "configmaps")
+    assert charged(one, given=given) == [{**dict.fromkeys(names, "1"), "count/configmaps": "2", "configmaps": "2"}]
+    assert len(read) == 4

@@ -16,7 +16,9 @@ from lifecycle.api.resources import Resource
 from lifecycle.api.wire import Request
 from lifecycle.api.worker import LARGE
 from lifecycle.apiserver.apiextensions.extensions import Extensions, _document
+from lifecycle.apiserver.non_resource import merged
 from lifecycle.apiserver.non_resource.merged import MergedDocuments
+from tests.apiserver.test_beside_the_loop import where
 
 
 class Definitions(Extensions):
@@ -118,3 +120,10 @@ def test_what_could_not_be_made_is_tried_again() -> None:
         run_virtual(status())
     served.openapi_document = make  # type: ignore[method-assign]
     assert run_virtual(status()) == 200
+
+
+def test_the_one_document_is_the_workers_however_little_is_added_to_it(monkeypatch: pytest.MonkeyPatch) -> None:
+    called = where(monkeypatch, merged, "with_custom_resources")
+    answer = asyncio.run(MergedDocuments(Definitions(1)).openapi_v2(get("/openapi/v2", accept="application/json")))
+    assert answer is not None
+    assert called == ["worker"]

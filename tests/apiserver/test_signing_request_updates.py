@@ -6,6 +6,8 @@ import asyncio
 import json
 from typing import Any
 
+from lifecycle.apiserver.registry.certificates.certificate_signing_request import validation
+from lifecycle.apiserver.registry.certificates.certificate_signing_request.validation import ValidationOptions
 from tests.apiserver.emulation.signing_request import signing_request
 from tests.apiserver.https_site import Site
 
@@ -55,3 +57,10 @@ def test_approval_and_certificate_go_their_own_ways() -> None:
                     assert (status, [(c["type"], c.get("reason")) for c in conditions]) == (200, said)
 
     asyncio.run(main())
+
+
+def test_a_usage_given_again_is_told_of_each_time_wherever_the_first_was() -> None:
+    usages = ["client auth", "server auth", "client auth", "digital signature", "client auth", "server auth"]
+    errors = validation._validate_spec({"usages": usages, "signerName": "example.org/s"}, ValidationOptions())
+    found = [(error.field, error.bad_value) for error in errors if error.type == "FieldValueDuplicate"]
+    assert found == [(f"spec.usages[{index}]", usages[index]) for index in (2, 4, 5)]

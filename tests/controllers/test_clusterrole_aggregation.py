@@ -5,7 +5,9 @@ from __future__ import annotations
 import asyncio
 from collections.abc import Awaitable, Callable, Sequence
 from typing import TypeVar
+from unittest.mock import patch
 
+from lifecycle.api import fast_json
 from lifecycle.api.resources import resource
 from lifecycle.api.wire import Object
 from lifecycle.client.rest import Client
@@ -73,3 +75,22 @@ def test_a_part_that_comes_changes_or_goes_is_followed_through_all_that_hold_it(
         return [*seen, await held(other)]
 
     assert played(follow) == [[True] * 3, [False] * 3, [True] * 3, [False] * 3]
+
+
+def test_many_rules_are_told_apart_by_their_text_not_compared_with_one_another() -> None:
+    """Each is written down once, whoever else has it, and the first to have one gives its place."""
+    label = {"rbac.authorization.k8s.io/aggregate-to-view": "true"}
+    rules = [{"verbs": ["get"], "apiGroups": ["x"], "resources": [f"r{number}"]} for number in range(500)]
+
+    async def aggregated(client: Client) -> tuple[list[Object], int]:
+        await asyncio.sleep(5)
+        with patch.object(fast_json, "dumps", wraps=fast_json.dumps) as written:
+            for name, some in (("one", rules[:400]), ("two", rules[300:])):
+                await client.create(ROLES, {"metadata": {"name": name, "labels": label}, "rules": some})
+            await asyncio.sleep(5)
+        told = sum(call.args[0] in rules for call in written.call_args_list)
+        return [rule for rule in (await client.get(ROLES, "view"))["rules"] if rule in rules], told
+
+    found, told = played(aggregated)
+    assert found == rules
+    assert told < 20 * len(rules)

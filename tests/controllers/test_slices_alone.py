@@ -13,6 +13,7 @@ from lifecycle.api.clock import run_virtual
 from lifecycle.api.resources import resource
 from lifecycle.api.wire import Object
 from lifecycle.controllers.endpoints.endpoints_controller import EndpointsController
+from lifecycle.controllers.endpointslice import reconciler
 from lifecycle.controllers.endpointslice.endpointslice_controller import EndpointSliceController
 from lifecycle.controllers.endpointslice.pod_endpoints import (
     address_types_for_service,
@@ -20,6 +21,7 @@ from lifecycle.controllers.endpointslice.pod_endpoints import (
     endpoint_ports,
     pod_to_endpoint,
 )
+from lifecycle.controllers.endpointslice.service_slices import in_order
 
 SLICES, PODS, SERVICES, NODES = (
     resource(name) for name in ("endpointslices.discovery.k8s.io", "pods", "services", "nodes")
@@ -288,3 +290,23 @@ def test_a_slice_of_another_service_of_the_same_name_is_replaced() -> None:
             assert endpoints(stage) == {"IPv4": ["10.1.0.2"]}
 
     run_virtual(main())
+
+
+def test_ports_are_put_in_order_once_for_all_pods_that_have_the_same(monkeypatch: pytest.MonkeyPatch) -> None:
+    ordered = []
+
+    def noted(ports: list[Object]) -> list[Object]:
+        ordered.append(len(ports))
+        return in_order(ports)
+
+    monkeypatch.setattr(reconciler, "in_order", noted)
+    ports = [{"port": 80 + number, "targetPort": 8080, "name": f"p{number}"} for number in range(9)]
+
+    async def main() -> dict[str, list[str]]:
+        pods = [labelled(number) for number in range(20)]
+        async with alone(EndpointSliceController, NODE, ("services", service(*ports)), *pods) as stage:
+            await asyncio.sleep(3)
+            return endpoints(stage)
+
+    assert len(run_virtual(main())["IPv4"]) == 20
+    assert ordered == [9]

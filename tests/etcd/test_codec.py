@@ -5,11 +5,14 @@ from __future__ import annotations
 import base64
 import json
 from typing import Any
+from unittest.mock import patch
 
 import pytest
 
 from lifecycle.api import fast_json
 from lifecycle.api.clock import run_virtual
+from lifecycle.api.fast_json import AT_ONCE
+from lifecycle.api.worker import LARGE
 from lifecycle.etcd.codec import JSON, PROTOBUF, decode_value, encode_value, storage_media_type
 from lifecycle.etcd.memory import MemoryStore
 from tests.conftest import RECORDINGS
@@ -93,3 +96,14 @@ def test_the_store_in_this_process_keeps_json() -> None:
         assert storage_media_type(MemoryStore()) == JSON
 
     run_virtual(main())
+
+
+def test_a_large_object_is_encoded_in_parts_and_is_the_same() -> None:
+    data = {f"k{number}": "v" for number in range(5 * AT_ONCE)}
+    obj = {"kind": "ConfigMap", "apiVersion": "v1", "metadata": {"name": "a", "resourceVersion": "7"}, "data": data}
+    with patch.object(fast_json, "dumps", wraps=fast_json.dumps) as dumps:
+        value = encode_value(obj, size=LARGE + 1)
+    assert value == encode_value(obj)
+    pieces = [call.args[0] for call in dumps.call_args_list]
+    assert not any("data" in piece for piece in pieces if isinstance(piece, dict))
+    assert max(map(len, pieces)) <= AT_ONCE

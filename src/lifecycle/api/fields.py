@@ -12,7 +12,7 @@ Upstream: `apimachinery/pkg/fields/selector.go` (`ParseSelector`, `splitTerms`,
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
 from lifecycle.api.bounded_cache import short_lru_cache
 from lifecycle.api.status import bad_request
@@ -41,6 +41,17 @@ class FieldSelector:
     """
 
     requirements: tuple[FieldRequirement, ...] = ()
+    _wanted: dict[str, set[str]] = field(init=False, repr=False, compare=False)
+    _refused: dict[str, set[str]] = field(init=False, repr=False, compare=False)
+
+    def __post_init__(self) -> None:
+        """By field, as there may be any number of requirements and few fields."""
+        for name, operator in (("_wanted", "="), ("_refused", "!=")):
+            values: dict[str, set[str]] = {}
+            for r in self.requirements:
+                if r.operator == operator:
+                    values.setdefault(r.field, set()).add(r.value)
+            object.__setattr__(self, name, values)
 
     @property
     def empty(self) -> bool:
@@ -49,10 +60,13 @@ class FieldSelector:
 
     def matches(self, values: Mapping[str, str]) -> bool:
         """Whether an object with these selectable fields is selected."""
-        return all(
-            (values.get(r.field, "") == r.value) is (r.operator == "=")
-            for r in self.requirements
-        )
+        for name, wanted in self._wanted.items():
+            if wanted != {values.get(name, "")}:
+                return False
+        for name, refused in self._refused.items():
+            if values.get(name, "") in refused:
+                return False
+        return True
 
     def requires_exact_match(self, field: str) -> str | None:
         """The one value `field` must have, if the selector fixes it. `metadata.name`

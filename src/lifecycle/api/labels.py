@@ -15,7 +15,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping
 
 from lifecycle.api import fast_json
-from lifecycle.api.bounded_cache import short_lru_cache
+from lifecycle.api.bounded_cache import is_short, short_lru_cache
 from lifecycle.api.go_format import go_quote
 from lifecycle.api.label_parser import parse
 from lifecycle.api.label_requirements import (
@@ -47,7 +47,15 @@ class Selector:
     parses to the same selector.
     """
 
-    __slots__ = ("_equals", "_others", "nothing", "requirements")
+    __slots__ = (
+        "_absent",
+        "_allowed",
+        "_equals",
+        "_others",
+        "_refused",
+        "nothing",
+        "requirements",
+    )
 
     def __init__(
         self, requirements: Iterable[Requirement] = (), *, nothing: bool = False
@@ -57,8 +65,22 @@ class Selector:
         self._equals = tuple(
             (r.key, r.values[0]) for r in self.requirements if r.operator in ("=", "==")
         )
+        # by key, so that an object is asked for its few labels, and not for each of the
+        # hundred thousand keys and values that a selector may have
+        self._allowed: dict[str, frozenset[str]] = {}
+        self._refused: dict[str, set[str]] = {}
+        for r in self.requirements:
+            if r.operator == "in":
+                allowed = self._allowed.get(r.key)
+                values = frozenset(r.values)
+                self._allowed[r.key] = (
+                    values & allowed if allowed is not None else values
+                )
+            elif r.operator in ("!=", "notin"):
+                self._refused.setdefault(r.key, set()).update(r.values)
+        self._absent = frozenset(r.key for r in self.requirements if r.operator == "!")
         self._others = tuple(
-            r for r in self.requirements if r.operator not in ("=", "==")
+            r for r in self.requirements if r.operator in ("exists", "gt", "lt")
         )
 
     @property
@@ -80,9 +102,16 @@ class Selector:
         for key, value in self._equals:
             if labels.get(key) != value:
                 return False
+        for key, allowed in self._allowed.items():
+            if labels.get(key) not in allowed:
+                return False
         for requirement in self._others:
             if not requirement.matches(labels):
                 return False
+        if self._refused or self._absent:
+            for key, value in labels.items():
+                if key in self._absent or value in self._refused.get(key, ()):
+                    return False
         return not self.nothing
 
     def requires_exact_match(self, key: str) -> str | None:
@@ -135,11 +164,15 @@ def selector_from_labels(labels: Mapping[str, str]) -> Selector:
     return Selector(Requirement(key, "=", (value,)) for key, value in labels.items())
 
 
+LONGEST = 16 * 1024
+"""Bytes of a selector that is remembered, a few of the long ones: a webhook's is asked
+about every change.
+"""
+
 _OPERATORS = {"In": "in", "NotIn": "notin", "Exists": "exists", "DoesNotExist": "!"}
 
 
-@short_lru_cache(4096)
-def _from_json(encoded: bytes) -> Selector:
+def _parsed(encoded: bytes) -> Selector:
     obj = fast_json.loads(encoded)
     requirements = [
         new_requirement(k, "=", [v]) for k, v in (obj.get("matchLabels") or {}).items()
@@ -160,6 +193,10 @@ def _from_json(encoded: bytes) -> Selector:
     return Selector(requirements)
 
 
+_from_json = short_lru_cache(4096)(_parsed)
+_from_long_json = short_lru_cache(128, LONGEST)(_parsed)
+
+
 def selector_from_label_selector(obj: Object | None) -> Selector:
     """The selector a `metav1.LabelSelector` means: None selects nothing, an empty one
     everything.
@@ -170,7 +207,8 @@ def selector_from_label_selector(obj: Object | None) -> Selector:
     if obj is None:
         return NOTHING
     text = fast_json.dumps(obj, option=fast_json.OPT_SORT_KEYS)
-    return _from_json(fast_json.trimmed(text))
+    read = _from_json if is_short(text) else _from_long_json
+    return read(fast_json.trimmed(text))
 
 
 def format_label_selector(obj: Object | None) -> str:

@@ -177,12 +177,16 @@ def resource_for_kind(api_version: str, kind: str) -> Resource | None:
 
 
 @cache
+def _by_name() -> dict[tuple[str, str], Resource]:
+    return {(r.plural, r.group): r for r in reversed(all_resources())}
+
+
 def resource(name: str) -> Resource:
     """The resource called `deployments.apps`, `pods`, … (preferred version). Raises
     KeyError if there is none.
     """
     plural, _, group = name.partition(".")
-    for row in all_resources():
-        if row.plural == plural and row.group == group:
-            return row
-    raise KeyError(name)
+    row = _by_name().get((plural, group))
+    if row is None:
+        raise KeyError(name)
+    return row

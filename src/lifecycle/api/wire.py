@@ -110,7 +110,8 @@ class EncodedOnce(Protocol):
 @dataclass(slots=True)
 class WatchFrame:
     """One watch event. All watchers of a change share the frame, and with it `source`'s
-    JSON and `encoded`, the whole line.
+    JSON and `encoded`, the whole line. `size`: bytes of the object's JSON, about, if
+    there may be many.
 
     Upstream: `apiserver/pkg/storage/cacher/caching_object.go`.
     """
@@ -119,6 +120,7 @@ class WatchFrame:
     object: Object
     source: EncodedOnce | None = None
     encoded: bytes | None = None
+    size: int = 0
 
 
 class Connection(Protocol):

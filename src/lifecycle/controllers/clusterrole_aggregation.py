@@ -7,12 +7,12 @@ Upstream: `pkg/controller/clusterroleaggregation/clusterroleaggregation_controll
 
 from __future__ import annotations
 
-from typing import Any
-
+from lifecycle.api import fast_json
 from lifecycle.api.clock import Clock
 from lifecycle.api.labels import selector_from_label_selector
 from lifecycle.api.names import NameSource
 from lifecycle.api.resources import resource
+from lifecycle.api.wire import Object
 from lifecycle.client.keyed_worker import run_workers
 from lifecycle.client.rest import APPLY_PATCH, Client
 from lifecycle.client.shared_informer import SharedInformerFactory
@@ -65,7 +65,7 @@ class ClusterRoleAggregationController:
         role = self._roles.indexer.get_by_key(name)
         if role is None or not role.get("aggregationRule"):
             return
-        rules: list[Any] = []
+        distinct: dict[bytes, Object] = {}
         everyone = sorted(
             self._roles.indexer.list(), key=lambda r: str(r["metadata"]["name"])
         )
@@ -75,9 +75,9 @@ class ClusterRoleAggregationController:
                 if part["metadata"]["name"] != name and selector.matches(
                     part["metadata"].get("labels")
                 ):
-                    rules += [
-                        rule for rule in part.get("rules") or () if rule not in rules
-                    ]
+                    for rule in part.get("rules") or ():
+                        distinct.setdefault(fast_json.dumps(rule), rule)
+        rules = list(distinct.values())
         if rules == (role.get("rules") or []):
             return
         patch = {

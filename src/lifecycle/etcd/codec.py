@@ -16,6 +16,7 @@ from __future__ import annotations
 
 from lifecycle.api import fast_json, protobuf
 from lifecycle.api.wire import Object
+from lifecycle.api.worker import LARGE
 from lifecycle.etcd.store import Store
 
 ENCRYPTED = b"k8s:enc:"
@@ -38,8 +39,10 @@ def storage_media_type(store: Store) -> str:
     return PROTOBUF if store.remote else JSON
 
 
-def encode_value(obj: Object, media_type: str = JSON) -> bytes:
-    """The stored form: without resourceVersion and selfLink."""
+def encode_value(obj: Object, media_type: str = JSON, size: int = 0) -> bytes:
+    """The stored form of an object, which has about `size` bytes: without
+    resourceVersion and selfLink.
+    """
     metadata = obj["metadata"]
     if "resourceVersion" in metadata:
         metadata = {
@@ -50,6 +53,8 @@ def encode_value(obj: Object, media_type: str = JSON) -> bytes:
         obj.get("apiVersion", ""), obj.get("kind", "")
     ):
         return protobuf.encode(obj)
+    if size > LARGE:
+        return fast_json.dumps_in_parts(obj)
     return fast_json.trimmed(fast_json.dumps(obj))
 
 

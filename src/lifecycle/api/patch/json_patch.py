@@ -24,6 +24,7 @@ from lifecycle.api import fast_json
 from lifecycle.api.go_json.as_sent import as_sent, is_as_sent, same_text, text_of
 from lifecycle.api.go_json.decode import wrong_type
 from lifecycle.api.go_json.encode import html_escape
+from lifecycle.api.key_order import in_key_order
 from lifecycle.api.status import PanicError, StatusError, bad_request, failure
 
 MAX_OPERATIONS = 10000
@@ -115,11 +116,11 @@ class _Patching:
         """
         for container in self._own.values():
             if isinstance(container, dict):
-                in_order = sorted(container.items())
+                in_order = in_key_order(container)
                 container.clear()
                 container.update(in_order)
         doc = self._doc
-        return dict(sorted(doc.items())) if isinstance(doc, dict) else doc
+        return in_key_order(doc) if isinstance(doc, dict) else doc
 
     def _as_printed(self, value: Any) -> Any:
         if is_as_sent(value):

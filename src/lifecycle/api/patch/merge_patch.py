@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from typing import Any
 
+from lifecycle.api.key_order import in_key_order
 from lifecycle.api.status import bad_request
 
 
@@ -37,14 +38,9 @@ def _merge(doc: dict[str, Any], patch: dict[str, Any]) -> dict[str, Any]:
             out[key] = _merge(current, value) if isinstance(value, dict) else value
         else:
             out[key] = _without_nulls(value)
+    # what upstream's library has looked into is a Go map afterwards, and a Go map is
+    # written in the order of its keys
     return in_key_order(out)
-
-
-def in_key_order(doc: dict[str, Any]) -> dict[str, Any]:
-    """What upstream's library has looked into is a Go map afterwards, and a Go map is
-    written in the order of its keys.
-    """
-    return dict(sorted(doc.items()))
 
 
 def _without_nulls(value: Any) -> Any:

@@ -55,17 +55,17 @@ def merge_list(
         return put_in_order(merged, patch, original, key, kind)
     if not key:
         raise unexpected(f"cannot merge lists without merge key for {_go_kind(items)}")
-    original, patch = _apply_item_directives(list(original), patch, key)
-    merged = list(original)
+    original, patch = _apply_item_directives(original, patch, key)
+    keyed = _Keyed(original, key)
     for item in patch:
         if key not in item:
             raise no_merge_key(item, key)
-        at = _find(merged, key, item[key])
+        at = keyed.find(item[key])
         if at < 0:
-            merged.append(item)
+            keyed.append(item)
         else:
-            merged[at] = merge_map(merged[at], item, items)
-    return put_in_order(merged, patch, original, key, kind)
+            keyed.items[at] = merge_map(keyed.items[at], item, items)
+    return put_in_order(keyed.items, patch, original, key, kind)
 
 
 def _go_kind(items: Schema | None) -> str:
@@ -168,13 +168,13 @@ def _partition(
         names = set(map(hashable, named))
         present = [hashable(item) in names for item in items]
     else:
-        present = []
+        present, keyed = [], _Keyed(named, key)
         for item in items:
             if not isinstance(item, dict):
                 raise bad_type(MAP, item)
             if key not in item:
                 raise no_merge_key(item, key)
-            present.append(_find(named, key, item[key]) >= 0)
+            present.append(keyed.find(item[key]) >= 0)
     return (
         [item for item, is_named in zip(items, present) if is_named],
         [item for item, is_named in zip(items, present) if not is_named],
@@ -244,16 +244,39 @@ def _places(items: list[Any], order: list[Any], key: str, kind: str) -> list[int
     return [first.get(hashable(each), -1) for each in names]
 
 
-def _find(items: list[Any], key: str, value: Any) -> int:
-    """Where the item with a merge key is, or -1. Upstream:
-    `findMapInSliceBasedOnKeyValue`.
+class _Keyed:
+    """The items of a list, and where the first with a merge key is. Upstream looks
+    through all of them each time: `findMapInSliceBasedOnKeyValue`.
     """
-    for at, item in enumerate(items):
-        if not isinstance(item, dict):
-            raise unexpected(f"value for key {at} is not a map")
-        if key in item and equal(item[key], value):
-            return at
-    return -1
+
+    def __init__(self, items: list[Any], key: str) -> None:
+        self.items: list[Any] = []
+        self._key = key
+        self._first: dict[tuple[str, Any], int] = {}
+        self._odd = False
+        """Whether there is an item of which only looking through them can tell."""
+        for item in items:
+            self.append(item)
+
+    def append(self, item: Any) -> None:
+        """One more."""
+        if not isinstance(item, dict) or isinstance(item.get(self._key), (dict, list)):
+            self._odd = True
+        elif self._key in item:
+            self._first.setdefault(hashable(item[self._key]), len(self.items))
+        self.items.append(item)
+
+    def find(self, value: Any) -> int:
+        """Its place, or -1. Raises StatusError 500, PanicError."""
+        if not self._odd:
+            scalar = not isinstance(value, (dict, list))
+            return self._first.get(hashable(value), -1) if scalar else -1
+        for at, item in enumerate(self.items):
+            if not isinstance(item, dict):
+                raise unexpected(f"value for key {at} is not a map")
+            if self._key in item and equal(item[self._key], value):
+                return at
+        return -1
 
 
 def _apply_item_directives(
@@ -262,7 +285,7 @@ def _apply_item_directives(
     """Items that carry `$patch` take effect on the list: (what is left of the original,
     the plain items of the patch).
     """
-    plain = []
+    plain, gone = [], []
     replace = False
     for item in patch:
         directive = item.get(DIRECTIVE)
@@ -271,12 +294,15 @@ def _apply_item_directives(
         elif directive == "delete":
             if key not in item:
                 raise no_merge_key(item, key)
-            while (at := _find(original, key, item[key])) >= 0:
-                del original[at]
+            gone.append(item)
         elif directive == "replace":
             replace = True
         elif directive == "merge":
             raise unexpected("merging lists cannot yet be specified in the patch")
         else:
             raise unknown_directive(directive, item)
-    return (plain, []) if replace else (original, plain)
+    if replace:
+        return plain, []
+    deleted = _Keyed(gone, key)
+    left = [item for item in original if key not in item or deleted.find(item[key]) < 0]
+    return left, plain

@@ -20,7 +20,7 @@ from typing import Any
 from lifecycle.api import fast_json
 from lifecycle.api.worker import LARGE
 
-_KEY_ENDS = re.compile(rb'"[ \t\r\n]*:').findall
+_KEY_ENDS = re.compile(rb'"[ \t\r\n]*:').finditer
 _LIMIT = 100  # upstream stops remembering strict errors there
 
 
@@ -50,9 +50,9 @@ def find_duplicate_fields(body: bytes, parsed: Any = None) -> list[str]:
     """
     try:
         known = fast_json.loads(body) if parsed is None else parsed
-        if fast_json.dumps(known).count(b'":') >= len(
-            _KEY_ENDS(body)
-        ):  # no key of the text was swallowed
+        # counted one by one: in one go it would have the interpreter for all of them
+        keys = sum(1 for _ in _KEY_ENDS(body))
+        if fast_json.dumps(known).count(b'":') >= keys:  # none was swallowed
             return []
         tree = _read_pairs(body)
     except (

@@ -13,9 +13,9 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from functools import cache
-from operator import itemgetter
 from typing import Any
 
+from lifecycle.api.key_order import in_key_order
 from lifecycle.api.schema import scalars
 from lifecycle.api.schema.decode_state import DecodeState, Key, Path
 from lifecycle.api.schema.empties import Unprinted
@@ -264,9 +264,6 @@ def _list(type_: str, item_type: str) -> Decoder:
     return decode_list
 
 
-_name = itemgetter(0)
-
-
 def _map(type_: str, decoder: Decoder, value_type: str) -> Decoder:
     # bytes that are null come back from the store as no bytes
     zero = (lambda: "") if value_type == "[]byte" else _zero(value_type)
@@ -279,7 +276,7 @@ def _map(type_: str, decoder: Decoder, value_type: str) -> Decoder:
             key: decoder(item, (path, key), state) if item is not None else zero()
             for key, item in value.items()
         }
-        return dict(sorted(out.items(), key=_name)) if len(out) > 1 else out
+        return in_key_order(out) if len(out) > 1 else out
 
     return decode_map
 

@@ -49,6 +49,8 @@ class Attributes:
     """Completes, in place, what a plugin has made of a custom object; others are
     completed by their kind. Upstream: `ObjectInterfaces.GetObjectDefaulter`.
     """
+    grown: int = 0
+    """Bytes, about, that plugins have added to the object."""
     turn: Turn = field(default_factory=Turn)
     """What the expressions of policies and webhooks take together, of which there may
     be any number.

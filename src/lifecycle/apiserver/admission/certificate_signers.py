@@ -16,11 +16,13 @@ from __future__ import annotations
 
 import base64
 import binascii
+from collections.abc import Awaitable
 from typing import TYPE_CHECKING
 
 from lifecycle.api.go_format import go_quote
 from lifecycle.api.late_import import late_import
 from lifecycle.api.wire import ANONYMOUS, MASTERS, Object, RequestInfo, UserInfo
+from lifecycle.api.worker import beside
 from lifecycle.apiserver.admission.attributes import CREATE, UPDATE, Attributes
 from lifecycle.apiserver.admission.chain import Plugin
 from lifecycle.apiserver.authz.authorizer import Authorize, decide
@@ -116,19 +118,18 @@ class CertificateSubjectRestriction(Plugin):
     operations = frozenset({CREATE})
     resources = REQUESTS
 
-    def validate(self, attributes: Attributes) -> None:
+    def validate(self, attributes: Attributes) -> Awaitable[None] | None:
         """Refuse a subject in `system:masters`."""
         spec = (attributes.obj or {}).get("spec") or {}
         if spec.get("signerName") != KUBE_API_SERVER_CLIENT:
-            return
+            return None
+        return self._check(attributes, spec.get("request", ""))
+
+    async def _check(self, attributes: Attributes, request: str) -> None:
         try:
-            subject = _subject(spec.get("request", ""))
+            groups = await beside(len(request), _groups, request)
         except ValueError as error:
             raise attributes.forbidden(f"failed to parse CSR: {error}") from None
-        groups = [
-            each.value
-            for each in subject.get_attributes_for_oid(oid.NameOID.ORGANIZATION_NAME)
-        ]
         if MASTERS in groups:
             why = (
                 f"use of {KUBE_API_SERVER_CLIENT} signer with {MASTERS} group is not"
@@ -137,12 +138,14 @@ class CertificateSubjectRestriction(Plugin):
             raise attributes.forbidden(why)
 
 
-def _subject(request: str) -> x509.Name:
-    """The subject of a request in base64. Raises ValueError."""
+def _groups(request: str) -> list[str | bytes]:
+    """The organizations of a request in base64. Raises ValueError."""
     try:
         pem = base64.b64decode(request, validate=True)
     except binascii.Error:
         pem = b""
     if f"-----BEGIN {PEM_TYPE}-----".encode() not in pem:
         raise ValueError(f"PEM block type must be {PEM_TYPE}")
-    return x509.load_pem_x509_csr(pem).subject
+    subject = x509.load_pem_x509_csr(pem).subject
+    organizations = subject.get_attributes_for_oid(oid.NameOID.ORGANIZATION_NAME)
+    return [each.value for each in organizations]

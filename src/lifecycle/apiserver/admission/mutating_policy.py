@@ -15,7 +15,6 @@ from __future__ import annotations
 from collections.abc import Awaitable, Iterator, Sequence
 from typing import Any, NamedTuple
 
-from lifecycle.api import fast_json
 from lifecycle.api.patch.json_patch import apply_json_patch
 from lifecycle.api.resources import Resource
 from lifecycle.api.status import StatusError
@@ -148,7 +147,7 @@ class MutatingAdmissionPolicy(Plugin):
             memory.begin(attributes.obj)
         for invocation in invocations:
             await self._invoke(invocation, attributes, rounds, problems)
-        memory.output = fast_json.loads(fast_json.dumps(attributes.obj))
+        await memory.keep(attributes.obj, attributes.grown)
         problems = [problem for problem in problems if problem[0].fails]
         if problems:
             raise _denial(attributes, problems)

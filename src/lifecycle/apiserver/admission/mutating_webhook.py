@@ -13,12 +13,11 @@ import json
 from collections.abc import Callable
 from typing import Any
 
-from lifecycle.api import fast_json
 from lifecycle.api.patch.json_patch import apply_json_patch
 from lifecycle.api.schema import decode
 from lifecycle.api.status import StatusError, internal_error
 from lifecycle.api.wire import Object
-from lifecycle.api.worker import beside
+from lifecycle.api.worker import Pauses, beside, size_of
 from lifecycle.apiserver.admission.attributes import Attributes
 from lifecycle.apiserver.admission.matching import converted
 from lifecycle.apiserver.admission.reinvocation import Reinvocation
@@ -65,7 +64,9 @@ class MutatingAdmissionWebhook(WebhookPlugin):
         memory = rounds.of(self.name)
         if rounds.second:
             memory.begin(attributes.obj)
+        pauses = Pauses()
         for index, hook in enumerate(hooks):
+            await pauses.pause()
             match = await self.should_call(hook, attributes)
             if match is None or (rounds.second and hook.uid not in memory.again):
                 continue
@@ -82,7 +83,7 @@ class MutatingAdmissionWebhook(WebhookPlugin):
                 rounds.should_reinvoke = True
             if hook.spec.get("reinvocationPolicy") == "IfNeeded":
                 memory.called.add(hook.uid)
-        memory.output = fast_json.loads(fast_json.dumps(attributes.obj))
+        await memory.keep(attributes.obj, attributes.grown)
 
     def admit(self, attributes: Attributes) -> Any:
         """Let the webhooks change the object. Raises StatusError."""
@@ -159,6 +160,7 @@ def replace_object(
     (attributes.defaulter or defaulter)(new)
     if new == obj:
         return False
+    attributes.grown = size_of(new)
     obj.clear()
     obj.update(new)  # whoever handed the object in goes on with this very one
     return True

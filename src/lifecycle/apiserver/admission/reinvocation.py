@@ -14,7 +14,13 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 from typing import Any
 
+from lifecycle.api import fast_json
 from lifecycle.api.wire import Object
+from lifecycle.api.worker import beside
+
+
+def _copied(obj: Object | None) -> Any:
+    return fast_json.loads(fast_json.dumps(obj))
 
 
 @dataclass(slots=True)
@@ -31,6 +37,12 @@ class PluginRound:
         """The object has changed: all that were called so far want to see it again."""
         self.again |= self.called
         self.called.clear()
+
+    async def keep(self, obj: Object | None, size: int) -> None:
+        """How the plugin has left the object, which may go on changing and has grown by
+        about `size` bytes.
+        """
+        self.output = await beside(size, _copied, obj)
 
     def begin(self, obj: Object | None) -> None:
         """The second round begins with this object: has anybody else changed it?"""

@@ -162,13 +162,10 @@ def _charge(quota: Object, attributes: Attributes) -> Object | None:
     """
     obj, row = attributes.obj, attributes.resource
     assert obj is not None
-    status = quota["status"]
-    hard = {name: parse_quantity(text) for name, text in status["hard"].items()}
-    name = quota["metadata"]["name"]
-    used = {
-        key: parse_quantity(text) for key, text in (status.get("used") or {}).items()
+    status, name = quota["status"], quota["metadata"]["name"]
+    more = {
+        key: amount for key, amount in usage(row, obj).items() if key in status["hard"]
     }
-    more = {key: amount for key, amount in usage(row, obj).items() if key in hard}
     if (
         attributes.operation == UPDATE
         and attributes.old_obj is not None
@@ -179,6 +176,11 @@ def _charge(quota: Object, attributes: Attributes) -> Object | None:
     more = {key: amount for key, amount in more.items() if amount > ZERO}
     if not more:
         return None
+    # of what the quota limits, which may be any number of things, only these are read
+    hard, used = (
+        {key: parse_quantity(texts[key]) for key in more if key in texts}
+        for texts in (status["hard"], status.get("used") or {})
+    )
     after = {key: used.get(key, ZERO) + amount for key, amount in more.items()}
     exceeded = sorted(key for key, amount in after.items() if amount > hard[key])
     if exceeded:

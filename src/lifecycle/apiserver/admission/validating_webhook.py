@@ -14,7 +14,9 @@ import asyncio
 from typing import Any
 
 from lifecycle.api.status import StatusError
+from lifecycle.api.worker import Pauses
 from lifecycle.apiserver.admission.attributes import Attributes
+from lifecycle.apiserver.admission.matching import Match
 from lifecycle.apiserver.admission.webhooks import (
     FailedCall,
     Webhook,
@@ -39,11 +41,13 @@ class ValidatingAdmissionWebhook(WebhookPlugin):
         return self._dispatch(hooks, attributes) if hooks else None
 
     async def _dispatch(self, hooks: list[Webhook], attributes: Attributes) -> None:
-        relevant = [
-            (hook, match)
-            for hook in hooks
-            if (match := await self.should_call(hook, attributes)) is not None
-        ]
+        relevant: list[tuple[Webhook, Match]] = []
+        pauses = Pauses()
+        for hook in hooks:
+            await pauses.pause()
+            match = await self.should_call(hook, attributes)
+            if match is not None:
+                relevant.append((hook, match))
         calls: list[tuple[Webhook, Any]] = []
         for hook, match in relevant:  # all are under way before the first is waited for
             try:

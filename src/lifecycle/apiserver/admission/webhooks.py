@@ -12,6 +12,7 @@ from __future__ import annotations
 import base64
 import binascii
 import json
+from collections import Counter
 from typing import Any, NamedTuple
 
 from lifecycle.api import fast_json
@@ -240,17 +241,18 @@ class WebhookPlugin(Plugin):
 def _webhooks(configuration: Object) -> list[Webhook]:
     name = configuration["metadata"]["name"]
     hooks: list[Webhook] = []
+    same: Counter[str] = Counter()
     for spec in configuration.get("webhooks") or ():
         conditions = spec.get("matchConditions")
-        same = sum(hook.name == spec["name"] for hook in hooks)
         hooks.append(
             Webhook(
-                (name, spec["name"], same),
+                (name, spec["name"], same[spec["name"]]),
                 name,
                 spec,
                 OnDemand(MatchConditions, conditions) if conditions else None,
             )
         )
+        same[spec["name"]] += 1
     return hooks
 
 

@@ -24,6 +24,7 @@ from lifecycle.api.clock import Clock
 from lifecycle.api.conditions import get_condition, is_condition_true
 from lifecycle.api.status import StatusError
 from lifecycle.api.wire import Object, WatchFrame
+from lifecycle.api.worker import Pauses, beside, size_of
 from lifecycle.apiserver.apiextensions.definitions import FINALIZER, set_crd_condition
 from lifecycle.apiserver.apiextensions.structural import validate_structural
 from lifecycle.apiserver.apiextensions.validation.approval import get_api_approval_state
@@ -117,7 +118,9 @@ class DefinitionControllers:
         while True:
             await self._wake.wait()
             self._wake.clear()
+            pauses = Pauses()
             while self._waiting:
+                await pauses.pause()
                 name = next(iter(self._waiting))
                 del self._waiting[name]
                 try:
@@ -145,7 +148,7 @@ class DefinitionControllers:
         if "deletionTimestamp" in definition["metadata"]:
             return await self._finalize(definition)
         new = self._calculate_names(definition, everything.values())
-        new = self._calculate_conditions(new)
+        new = await beside(size_of(new), self._calculate_conditions, new)
         if new is not definition:
             definition = await self._definitions.update_status(new)
             self._others_of(definition)

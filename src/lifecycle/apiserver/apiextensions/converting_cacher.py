@@ -160,7 +160,7 @@ class ConvertingCacher(Cacher):
             return super()._decoded(kv)
         assert self._from_storage is not None
         obj = self._from_storage({**converted, "metadata": dict(converted["metadata"])})
-        return Cached(kv.key, obj, kv.mod_revision)
+        return Cached(kv.key, obj, kv.mod_revision, size=len(kv.value))
 
     async def _pump(self) -> None:
         while True:

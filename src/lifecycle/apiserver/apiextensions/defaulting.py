@@ -5,20 +5,46 @@ from the outside in, so the default of an object is itself completed by the defa
 its fields. Defaults are applied when an object arrives and again when it is read from
 the store: a default that was added to the schema later shows on old objects, too.
 
+A list of a hundred thousand empty objects is 300 KB; with a default for each it may be
+gigabytes. So no more is filled in than can be stored. (Upstream fills in all of it, and
+then cannot store it.)
+
 Upstream: `apiextensions-apiserver/pkg/apiserver/schema/defaulting/algorithm.go`
 (`Default`), `prune.go` (`PruneNonNullableNullsWithoutDefaults`), v1.36.
 """
 
 from __future__ import annotations
 
-import copy
 from typing import Any
 
 from lifecycle.api.wire import Object
+from lifecycle.etcd.store import MAX_REQUEST_BYTES, RequestTooLargeError
+
+
+class _Copies:
+    """Defaults, copied. `left`: bytes of JSON, at least, that there is room for."""
+
+    def __init__(self) -> None:
+        self.left = MAX_REQUEST_BYTES
+
+    def of(self, value: Any) -> Any:
+        """A copy. Raises RequestTooLargeError."""
+        self.left -= 2 + (len(value) if isinstance(value, str) else 0)
+        if self.left < 0:
+            raise RequestTooLargeError
+        if isinstance(value, dict):
+            return {key: self.of(item) for key, item in value.items()}
+        return list(map(self.of, value)) if isinstance(value, list) else value
 
 
 def set_schema_defaults(value: Any, schema: Object | None) -> None:
-    """Fill in what is missing, in place."""
+    """Fill in what is missing, in place. Raises RequestTooLargeError for more than can
+    be stored; what is filled in by then stays.
+    """
+    _set_defaults(value, schema, _Copies())
+
+
+def _set_defaults(value: Any, schema: Object | None, copies: _Copies) -> None:
     if schema is None:
         return
     if isinstance(value, dict):
@@ -30,7 +56,7 @@ def set_schema_defaults(value: Any, schema: Object | None) -> None:
             if child.get("default") is not None and (
                 key not in value or _wrong_null(value[key], child)
             ):
-                value[key] = copy.deepcopy(child["default"])
+                value[key] = copies.of(child["default"])
         for key in value:
             known = properties.get(key) or (
                 additional if isinstance(additional, dict) else None
@@ -42,8 +68,8 @@ def set_schema_defaults(value: Any, schema: Object | None) -> None:
                 and _wrong_null(value[key], known)
                 and known.get("default") is not None
             ):
-                value[key] = copy.deepcopy(known["default"])
-            set_schema_defaults(value[key], known)
+                value[key] = copies.of(known["default"])
+            _set_defaults(value[key], known, copies)
     elif isinstance(value, list):
         items = schema.get("items")
         for index, item in enumerate(value):
@@ -52,8 +78,8 @@ def set_schema_defaults(value: Any, schema: Object | None) -> None:
                 and _wrong_null(item, items)
                 and items.get("default") is not None
             ):
-                value[index] = copy.deepcopy(items["default"])
-            set_schema_defaults(value[index], items)
+                value[index] = copies.of(items["default"])
+            _set_defaults(value[index], items, copies)
 
 
 def drop_wrong_nulls(value: Any, schema: Object | None) -> None:

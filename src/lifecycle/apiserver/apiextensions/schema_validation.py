@@ -294,10 +294,16 @@ def _correlated(schema: Object, old: Any) -> Any:
 
 def _enum(value: Any, schema: Object, path: str) -> list[FieldError]:
     allowed = schema.get("enum")
-    if not allowed or any(same_value(value, each) for each in allowed):
+    if not allowed or _is_one_of(value, allowed):
         return []
     names = [each if isinstance(each, str) else marshal(each) for each in allowed]
     return [not_supported(path or NO_PATH, value, names, plain=True)]
+
+
+def _is_one_of(value: Any, allowed: list[Any]) -> bool:
+    if isinstance(value, str):  # as nearly always, and equal to nothing but a text
+        return value in allowed
+    return any(same_value(value, each) for each in allowed)
 
 
 def _object(value: Object, schema: Object, path: str, old: Any) -> list[FieldError]:

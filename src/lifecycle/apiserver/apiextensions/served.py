@@ -24,6 +24,7 @@ from typing import Any
 from lifecycle.api.custom_resources import resource_of, storage_version
 from lifecycle.api.resources import Resource
 from lifecycle.api.wire import Object
+from lifecycle.api.worker import beside, size_of
 from lifecycle.apiserver.apiextensions.conversion_webhook import WebhookConverter
 from lifecycle.apiserver.apiextensions.converting_cacher import ConvertingCacher
 from lifecycle.apiserver.apiextensions.strategy import CustomResourceRules
@@ -52,17 +53,19 @@ class CustomResourceStore(ResourceStore):
         self._from_storage = from_storage
         self._converted: dict[int, Object] = {}
 
-    async def write(self, key: str, obj: Object, expected: int) -> Cached | None:
+    async def write(
+        self, key: str, obj: Object, expected: int, size: int = 0
+    ) -> Cached | None:
         """See `ResourceStore`; before, a webhook is asked for the version that is
         stored. Raises ConversionError.
         """
         if self._converter is None:
-            return await super().write(key, obj, expected)
+            return await super().write(key, obj, expected, size)
         (self._converted[id(obj)],) = await self._converter.convert(
             [obj], self._kept_as
         )
         try:
-            return await super().write(key, obj, expected)
+            return await super().write(key, obj, expected, size)
         finally:
             self._converted.pop(id(obj), None)
 
@@ -128,13 +131,13 @@ class Served:
         thousands, and others have their turn between them. Raises StoreError.
         """
         versions = self.definition["spec"]["versions"]
-        kept = CustomResourceRules(
-            self.definition, next(each for each in versions if each.get("storage"))
-        )
+        kept = await self._rules(next(each for each in versions if each.get("storage")))
         try:
             for version in versions:
                 if version.get("served"):
-                    served = self._serve(version, kept)
+                    is_kept = version.get("storage")
+                    rules = kept if is_kept else await self._rules(version)
+                    served = self._serve(version, rules, kept)
                     self.versions[version["name"]] = served
                     await served.store.cacher.start()
                     await asyncio.sleep(0)
@@ -142,13 +145,15 @@ class Served:
             await self.stop()
             raise
 
-    def _serve(self, version: Object, kept: CustomResourceRules) -> ServedVersion:
-        environment, converter = self._environment, self._converter
-        rules = (
-            kept
-            if version.get("storage")
-            else CustomResourceRules(self.definition, version)
+    async def _rules(self, version: Object) -> CustomResourceRules:
+        return await beside(
+            size_of(version), CustomResourceRules, self.definition, version
         )
+
+    def _serve(
+        self, version: Object, rules: CustomResourceRules, kept: CustomResourceRules
+    ) -> ServedVersion:
+        environment, converter = self._environment, self._converter
         row, strategy = resource_of(self.definition, version), rules.strategy
         from_storage = (
             rules.from_storage

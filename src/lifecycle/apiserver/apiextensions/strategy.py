@@ -12,6 +12,7 @@ Upstream:
 
 from __future__ import annotations
 
+import contextlib
 import re
 from typing import Any
 
@@ -46,6 +47,7 @@ from lifecycle.apiserver.apiextensions.schema_validation import (
     NO_PATH,
     validate_value,
 )
+from lifecycle.apiserver.apiextensions.schema_weight import schema_weight
 from lifecycle.apiserver.apiextensions.structural import (
     ANYTHING,
     is_structural,
@@ -74,6 +76,7 @@ from lifecycle.apiserver.registry.rest.strategy import (
 )
 from lifecycle.apiserver.registry.rest.update import reset_object_meta_for_status
 from lifecycle.apiserver.registry.scales import nested
+from lifecycle.etcd.store import RequestTooLargeError
 
 MAX_INT32 = 2**31 - 1
 _GO_TYPES: dict[type, str] = {
@@ -123,6 +126,7 @@ class CustomResourceRules:
             set_defaults=self.set_defaults,
             unstructured_defaulter=self.unstructured_defaulter,
             patch_types=PATCH_TYPES,
+            weight=schema_weight(self.schema),
             type=self._compiled_type(),
             generation=Generation.WITHOUT_METADATA,
             validate=self.validate,
@@ -187,11 +191,12 @@ class CustomResourceRules:
         return decoded, strict
 
     def from_storage(self, obj: Object) -> Object:
-        """A stored object in this version: pruned and completed by today's schema.
-        Changes the object.
+        """A stored object in this version: pruned and completed by today's schema, as
+        far as that goes. Changes the object.
         """
         self.renamed(obj)
-        self.set_defaults(obj)
+        with contextlib.suppress(RequestTooLargeError):
+            self.set_defaults(obj)
         return obj
 
     def renamed(self, obj: Object) -> Object:

@@ -38,17 +38,29 @@ NON_RESOURCE_RULE = ("verbs", "nonResourceURLs")
 
 @dataclass(slots=True, frozen=True)
 class Grant:
-    """A binding as one of its subjects sees it. `order` is the binding's place,
-    `reason` what the audit log says.
-    """
+    """A binding as one of its subjects sees it. `order` is the binding's place."""
 
     order: int
     subject_order: int
     namespace: str
-    reason: str
+    binding: Object
+    subject: Object
     rules: tuple[Object, ...]
     error: str = ""
-    role_ref: Object = field(default_factory=dict)
+
+    @property
+    def role_ref(self) -> Object:
+        """The role."""
+        ref: Object = self.binding.get("roleRef") or {}
+        return ref
+
+    @property
+    def reason(self) -> str:
+        """What the audit log says. Put into words when it is asked for: a binding may
+        have twenty thousand subjects.
+        """
+        text = _describe(self.binding, self.role_ref, self.subject, self.namespace)
+        return f"RBAC: allowed by {text}"
 
 
 @dataclass(slots=True)
@@ -198,11 +210,7 @@ class RBACAuthorizer:
             role_ref = binding.get("roleRef") or {}
             rules, error = self.role_rules(role_ref, namespace)
             for place, subject in enumerate(binding.get("subjects") or ()):
-                reason = (
-                    "RBAC: allowed by"
-                    f" {_describe(binding, role_ref, subject, namespace)}"
-                )
-                grant = Grant(order, place, namespace, reason, rules, error, role_ref)
+                grant = Grant(order, place, namespace, binding, subject, rules, error)
                 kind, name = subject.get("kind"), subject.get("name", "")
                 if kind == "User":
                     snapshot.users.setdefault(name, []).append(grant)

@@ -157,7 +157,7 @@ class Translated:
         try:
             async for frame in stream:
                 obj = frame.object
-                yield WatchFrame(frame.type, self._to_old(obj))
+                yield WatchFrame(frame.type, self._to_old(obj), size=frame.size)
         finally:
             close = getattr(stream, "aclose", None)
             if close is not None:

@@ -25,6 +25,7 @@ from lifecycle.api.websocket import (
     offered_protocols,
 )
 from lifecycle.api.wire import Connection, Request, Response
+from lifecycle.apiserver.http.frames import encoded_frame
 
 BINARY_PROTOCOL, BASE64_PROTOCOL = "binary.k8s.io", "base64.binary.k8s.io"
 
@@ -36,7 +37,7 @@ async def _pieces(response: Response) -> AsyncIterator[bytes]:
         return
     async for frame in response.stream:
         yield (
-            response.encode_frame(frame)
+            await encoded_frame(response.encode_frame, frame)
             if response.encode_frame is not None
             else frame.encoded or b""
         )

@@ -18,7 +18,7 @@ from lifecycle.api import fast_json
 from lifecycle.api.published import published, published_bytes
 from lifecycle.api.resources import Resource
 from lifecycle.api.wire import Object, Request, Response
-from lifecycle.api.worker import beside
+from lifecycle.api.worker import LARGE, beside
 from lifecycle.apiserver.endpoints.document import document, etag_of, is_fresh
 from lifecycle.apiserver.non_resource.discovery import (
     LEGACY,
@@ -195,8 +195,8 @@ class MergedDocuments:
         """
         kept = self._documents_by_key
         if key not in kept:
-            size = sum(A_DOCUMENT + len(parts) for parts in sources.values())
-            making = asyncio.ensure_future(beside(size, work, sources))
+            # what is published is the larger part of it, however little is added
+            making = asyncio.ensure_future(beside(LARGE + 1, work, sources))
             kept[key] = making
 
             def forget(done: asyncio.Future[Any]) -> None:

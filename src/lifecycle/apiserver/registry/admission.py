@@ -57,7 +57,9 @@ class RequestAdmission:
     async def admit(self, obj: Object, old: Object | None) -> None:
         """Let the plugins change the new object, in place. Raises StatusError."""
         with span("apiserver", "mutating admission"):
-            await self._chain.admit(self.attributes(obj, old))
+            attributes = self.attributes(obj, old)
+            await self._chain.admit(attributes)
+        self._scope.size = max(self._scope.size, attributes.grown)
         dedup_owner_references(obj, self._scope.warnings, AFTER_ADMISSION)
 
     async def validate(self, obj: Object | None, old: Object | None) -> None:

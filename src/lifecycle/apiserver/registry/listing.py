@@ -28,7 +28,13 @@ from lifecycle.apiserver.http.json_bodies import read_json
 from lifecycle.apiserver.storage.cacher.cache_watcher import Criteria
 from lifecycle.apiserver.storage.cacher.cached_object import Cached
 from lifecycle.apiserver.storage.cacher.cacher import Cacher
-from lifecycle.etcd.store import CompactedError, FutureRevisionError, Store, prefix_end
+from lifecycle.etcd.store import (
+    CompactedError,
+    FutureRevisionError,
+    KeyValue,
+    Store,
+    prefix_end,
+)
 
 TOKEN_VERSION = "meta.k8s.io/v1"
 EXPIRED = "The resourceVersion for the provided list is too old."
@@ -183,15 +189,27 @@ async def _past(
         raise _expired(start, prefix) from None
     except FutureRevisionError as error:
         raise status.too_large_resource_version(revision, error.current) from None
-    rows = [
-        Cached(kv.key, obj, kv.mod_revision)
-        for kv, obj in zip(page.kvs, await cacher.decode_past(page.kvs), strict=True)
-    ]
+    objects = await cacher.decode_past(page.kvs)
+    size = sum(len(kv.value) for kv in page.kvs)
+    rows = await beside(size, _encoded, page.kvs, objects)
     return (
         [row for row in rows if row.key == prefix + criteria.name]
         if _is_single(cacher, criteria)
         else rows
     )
+
+
+def _encoded(kvs: list[KeyValue], objects: list[Object]) -> list[Cached]:
+    """Rows that have their JSON already: nobody else will ask for it, and to make it is
+    as dear as to read what was stored.
+    """
+    rows = [
+        Cached(kv.key, obj, kv.mod_revision)
+        for kv, obj in zip(kvs, objects, strict=True)
+    ]
+    for row in rows:
+        _ = row.json
+    return rows
 
 
 def _expired(start: str, prefix: str) -> status.StatusError:

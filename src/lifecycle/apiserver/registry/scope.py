@@ -78,7 +78,8 @@ def scope_of(request: Request, resource: Resource, strategy: Strategy) -> Reques
         requested_version=request.requested_version,
         size=(len(request.body) or size_of(request.obj))
         * (YAML if "yaml" in media_type else 1)
-        * (CEL if resource.group in EXPRESSIONS else 1),
+        * (CEL if resource.group in EXPRESSIONS else 1)
+        * strategy.weight,
     )
 
 

@@ -218,14 +218,13 @@ class ResourceStore:
             obj["metadata"] = in_go_order(obj["metadata"])
             key = registry_key(resource, scope.namespace, name)
             if scope.dry_run:
-                encode_value(
-                    obj
-                )  # what could not be stored is refused in a dry run as well
+                # what could not be stored is refused in a dry run as well
+                await beside(scope.size, encode_value, obj, JSON, scope.size)
                 if self._holder(scope.namespace, name) is not None:
                     raise self._taken(obj, scope)
                 self.undo(obj)
                 return Cached(key, obj, 0)
-            written = await self.write(key, obj, 0)
+            written = await self.write(key, obj, 0, scope.size)
             if written is None:
                 raise self._taken(obj, scope)
             self.after_create(written.obj)
@@ -289,14 +288,9 @@ class ResourceStore:
             self.cacher.unreadable.check(key)
             stored = self.cacher.get(key)
             if stored is None:
-                if (
-                    not (
-                        self.strategy.allow_create_on_update
-                        if create is None
-                        else create
-                    )
-                    or scope.subresource
-                ):
+                if create is None:
+                    create = self.strategy.allow_create_on_update
+                if not create or scope.subresource:
                     raise status.not_found(resource.plural, scope.name, resource.group)
                 self._check_uid(uid, "", key, scope)
                 new = await change(None)
@@ -397,10 +391,10 @@ class ResourceStore:
                 return None
             return Cached(key, new, stored.revision)
         if scope.dry_run:
-            encode_value(new)
+            await beside(scope.size, encode_value, new, JSON, scope.size)
             return Cached(key, new, stored.revision)
         new = await beside(scope.size, with_parts_of, old, new)
-        return await self.write(key, new, stored.revision)
+        return await self.write(key, new, stored.revision, scope.size)
 
     async def _is_stale(self, key: str) -> bool:
         """Whether what is stored would be encrypted differently today. That is how keys
@@ -432,30 +426,34 @@ class ResourceStore:
 
     # -- the store ---------------------------------------------------------------------
 
-    async def write(self, key: str, obj: Object, expected: int) -> Cached | None:
+    async def write(
+        self, key: str, obj: Object, expected: int, size: int = 0
+    ) -> Cached | None:
         """Put an object on condition that the key is still at a revision (0: absent);
-        None if it is not.
+        None if it is not. `size`: bytes of its JSON, about, if there may be many.
 
         What is too large for the store is tried again without its managed fields, which
         may be the larger part of it. Upstream: `isTooLargeError` in
         `endpoints/handlers/rest.go` (which does not do so for an apply).
         """
         try:
-            return await self._write(key, obj, expected)
+            return await self._write(key, obj, expected, size)
         except RequestTooLargeError:
             metadata = dict(obj["metadata"])
             if metadata.pop("managedFields", None) is None:
                 raise
-        return await self._write(key, {**obj, "metadata": metadata}, expected)
+        return await self._write(key, {**obj, "metadata": metadata}, expected, size)
 
-    async def _write(self, key: str, obj: Object, expected: int) -> Cached | None:
+    async def _write(
+        self, key: str, obj: Object, expected: int, size: int
+    ) -> Cached | None:
         if "selfLink" in obj["metadata"]:  # nobody has one any more
             kept = {k: v for k, v in obj["metadata"].items() if k != "selfLink"}
             obj = {**obj, "metadata": kept}
         stored = self.to_storage(obj)
         with span("apiserver", "storage"):
             media_type = self.environment.media_type
-            value = encode_value(stored, media_type)
+            value = await beside(size, encode_value, stored, media_type, size)
             with span(
                 "etcd", "txn", key=key, uid=obj["metadata"].get("uid", "")
             ) as recorded:
@@ -481,6 +479,7 @@ class ResourceStore:
             stamped,
             revision,
             value if stored is obj and media_type == JSON else None,
+            len(value),
         )
 
     async def erase(self, key: str, stored: Cached) -> int | None:

@@ -43,6 +43,7 @@ from lifecycle.api.worker import beside
 from lifecycle.apiserver.endpoints.negotiation import finish, is_pretty
 from lifecycle.apiserver.filters.refusal import refuse
 from lifecycle.apiserver.filters.warning import warning_headers
+from lifecycle.apiserver.http.frames import encoded_frame
 from lifecycle.apiserver.http.headers import joined_headers
 from lifecycle.apiserver.server.compression import (
     THRESHOLD,
@@ -307,9 +308,10 @@ class HTTPSServer:
                     self._head(request, response, framing, chunked)
                 )
             async for frame in stream:
-                piece = encode(frame)
+                piece = await encoded_frame(encode, frame)
                 while take is not None and len(piece) < PIECE and (more := take(16)):
-                    piece = b"".join((piece, *map(encode, more)))
+                    pieces = [await encoded_frame(encode, each) for each in more]
+                    piece = b"".join((piece, *pieces))
                 if incoming.transport is None or incoming.transport.is_closing():
                     break
                 if chunked:

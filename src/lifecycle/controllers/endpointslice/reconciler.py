@@ -183,9 +183,12 @@ class Reconciler:
             if not should_pod_be_in_endpoints(pod, include_terminating=True):
                 continue
             ports = endpoint_ports(service, pod)
-            group = desired_by_port_map.setdefault(
-                port_map_key(ports), _DesiredEndpoints(in_order(ports))
-            )
+            port_key = port_map_key(ports)
+            group = desired_by_port_map.get(port_key)
+            if group is None:
+                # once: to put them in order is dear, and most pods have the same
+                group = _DesiredEndpoints(in_order(ports))
+                desired_by_port_map[port_key] = group
             node = self._nodes.get_by_key(pod["spec"].get("nodeName", ""))
             if node is None and not service["spec"].get("publishNotReadyAddresses"):
                 name = pod["spec"].get("nodeName", "")

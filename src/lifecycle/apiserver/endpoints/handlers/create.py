@@ -34,7 +34,7 @@ async def create_resource(
     wipe_object_meta(obj)
     await rest.track(None, obj, scope)
     if review is not None:
-        return Response(201, obj=await review(request, obj))
+        return Response(201, obj=await review(request, obj), size=scope.size)
     admission = rest.admission(scope)
     await admission.admit(obj, None)
     created = await rest.store(scope).create(obj, scope, admission.validate)
@@ -55,7 +55,8 @@ async def create_token(
     # NodeRestriction holds kubelets to tokens of their own pods
     await rest.admission(scope).admit(obj, None)
     key = (resource.group, resource.plural, scope.subresource)
-    return Response(201, obj=rest.virtual_subresources[key](request, obj))
+    made = rest.virtual_subresources[key](request, obj)
+    return Response(201, obj=made, size=scope.size)
 
 
 async def create_binding(

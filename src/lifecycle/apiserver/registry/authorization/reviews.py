@@ -11,6 +11,7 @@ siblings, `pkg/apis/authorization/validation/validation.go`, v1.36.
 from __future__ import annotations
 
 from collections.abc import Awaitable, Callable
+from functools import partial
 
 from lifecycle.api.field_errors import (
     FieldError,
@@ -21,6 +22,7 @@ from lifecycle.api.field_errors import (
 from lifecycle.api.schema.internal_types import internal_value
 from lifecycle.api.status import bad_request
 from lifecycle.api.wire import ANONYMOUS, Object, Request, UserInfo
+from lifecycle.api.worker import beside, size_of
 from lifecycle.apiserver.authz.access_review_spec import request_info_from, user_from
 from lifecycle.apiserver.authz.authorizer import Authorizer, Decision, decide
 from lifecycle.apiserver.authz.union import aggregate
@@ -53,14 +55,14 @@ class AccessReviews:
     async def subject(self, request: Request, obj: Object) -> Object:
         """May some user do something?"""
         spec = obj.get("spec") or {}
-        errors = _spec_errors(spec, named=True) + _metadata_errors(obj)
+        errors = await _errors(spec, named=True) + _metadata_errors(obj)
         return await self._answer(obj, user_from(spec), errors)
 
     async def local_subject(self, request: Request, obj: Object) -> Object:
         """The same, within one namespace."""
         spec = obj.get("spec") or {}
         namespace = request.info.namespace if request.info else ""
-        errors = _spec_errors(spec, named=True) + _metadata_errors(obj, ("namespace",))
+        errors = await _errors(spec, named=True) + _metadata_errors(obj, ("namespace",))
         what = spec.get("resourceAttributes")
         if what is not None and what.get("namespace", "") != namespace:
             message = "must match metadata.namespace"
@@ -84,7 +86,7 @@ class AccessReviews:
 
     async def self_subject(self, request: Request, obj: Object) -> Object:
         """May I do something?"""
-        errors = _spec_errors(obj.get("spec") or {}) + _metadata_errors(obj)
+        errors = await _errors(obj.get("spec") or {}) + _metadata_errors(obj)
         return await self._answer(obj, request.user or ANONYMOUS, errors)
 
     async def self_rules(self, request: Request, obj: Object) -> Object:
@@ -117,9 +119,9 @@ class AccessReviews:
             raise invalid_object(
                 "", GROUP, "", errors
             )  # upstream names the kind of the internal object, which has none
-        verdict = await decide(
-            self._authorizer.authorize, user, request_info_from(obj["spec"])
-        )
+        spec = obj["spec"]
+        info = await beside(size_of(spec), request_info_from, spec)
+        verdict = await decide(self._authorizer.authorize, user, info)
         status: Object = {"allowed": verdict.allowed}
         if verdict.decision is Decision.DENY:
             status["denied"] = True
@@ -128,6 +130,10 @@ class AccessReviews:
         if verdict.error:
             status["evaluationError"] = verdict.error
         return {**obj, "metadata": obj.get("metadata") or {}, "status": status}
+
+
+async def _errors(spec: Object, *, named: bool = False) -> list[FieldError]:
+    return await beside(size_of(spec), partial(_spec_errors, spec, named=named))
 
 
 def _spec_errors(spec: Object, *, named: bool = False) -> list[FieldError]:

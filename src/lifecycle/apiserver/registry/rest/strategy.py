@@ -151,6 +151,10 @@ class Strategy:
         STRATEGIC_MERGE_PATCH,
         APPLY_PATCH,
     )
+    weight: int = 1
+    """Bytes as which one of an object counts where it is asked how large a request is:
+    more than 1 if whoever defined the kind decides how much work it is to check one.
+    """
     type: Type | None = None
     """The shape server-side apply works with; None: the one published for the kind."""
 

@@ -24,7 +24,7 @@ from lifecycle.api.fields import FieldSelector
 from lifecycle.api.labels import Selector
 from lifecycle.api.resources import Resource
 from lifecycle.api.wire import Object, WatchFrame
-from lifecycle.apiserver.storage.cacher.cached_object import Change
+from lifecycle.apiserver.storage.cacher.cached_object import Cached, Change
 
 MAX_PENDING = 100_000
 """Frames a client may leave unread before it is cut off."""
@@ -131,15 +131,16 @@ class CacheWatcher:
             kind = "MODIFIED" if was_in else "ADDED"
             assert current is not None
             self.push(
-                frames.get(kind)
-                or frames.setdefault(kind, WatchFrame(kind, current.obj, current))
+                frames.get(kind) or frames.setdefault(kind, frame_of(kind, current))
             )
         elif was_in:
             assert previous is not None
             frame = frames.get("DELETED")
             if frame is None:
                 frame = frames["DELETED"] = WatchFrame(
-                    "DELETED", _as_of(previous.obj, change.revision)
+                    "DELETED",
+                    _as_of(previous.obj, change.revision),
+                    size=previous.size,
                 )
             self.push(frame)
 
@@ -235,6 +236,11 @@ class WatchOfAReader:
     def __del__(self) -> None:
         if not (self._watcher.ended or self._loop.is_closed()):
             self._loop.call_soon_threadsafe(self._watcher.end)
+
+
+def frame_of(kind: str, cached: Cached) -> WatchFrame:
+    """An object as it is now."""
+    return WatchFrame(kind, cached.obj, cached, size=cached.size)
 
 
 def _as_of(obj: Object, revision: int) -> Object:

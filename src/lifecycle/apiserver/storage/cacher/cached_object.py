@@ -17,28 +17,35 @@ class Cached:
     """One object as the cache holds it. `json` is made when first asked for, then kept.
 
     `value` are the bytes under its key, where they are known: the stored JSON lacks
-    nothing but the resourceVersion.
+    nothing but the resourceVersion. `size`: how many there are, where they say it
+    differently.
     """
 
-    __slots__ = ("_json", "_value", "key", "obj", "revision")
+    __slots__ = ("_json", "_size", "_value", "key", "obj", "revision")
 
     def __init__(
-        self, key: str, obj: Object, revision: int, value: bytes | None = None
+        self,
+        key: str,
+        obj: Object,
+        revision: int,
+        value: bytes | None = None,
+        size: int = 0,
     ) -> None:
         self.key, self.obj, self.revision = key, obj, revision
-        self._value = value
+        self._value, self._size = value, size
         self._json: bytes | None = None
 
     def superseded(self) -> None:
         """There is a newer version. Hardly anybody will ask for the JSON of this one,
         which waits in the window for those who were away.
         """
+        self._size = self.size
         self._json = self._value = None
 
     @property
     def size(self) -> int:
         """Bytes of its JSON, about; 0 where nobody knows."""
-        return len(self._json or self._value or b"")
+        return len(self._json or self._value or b"") or self._size
 
     @property
     def json(self) -> bytes:

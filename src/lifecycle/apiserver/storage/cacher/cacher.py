@@ -26,7 +26,12 @@ from collections.abc import Callable, Iterable, Sequence
 from lifecycle.api.resources import Resource
 from lifecycle.api.status import failure
 from lifecycle.api.wire import Object, WatchFrame
-from lifecycle.apiserver.storage.cacher.cache_watcher import CacheWatcher, Criteria
+from lifecycle.api.worker import beside
+from lifecycle.apiserver.storage.cacher.cache_watcher import (
+    CacheWatcher,
+    Criteria,
+    frame_of,
+)
 from lifecycle.apiserver.storage.cacher.cached_object import Cached, Change
 from lifecycle.apiserver.storage.cacher.event_window import EventWindow
 from lifecycle.apiserver.storage.cacher.key_order import KeyOrder
@@ -195,6 +200,10 @@ class Cacher:
     async def decode_past(self, kvs: Sequence[KeyValue]) -> list[Object]:
         """What was stored at an older revision, in the version of this resource."""
         self.unreadable.check_values(kvs)
+        size = sum(len(kv.value) for kv in kvs)
+        return await beside(size, self._decoded_past, kvs)
+
+    def _decoded_past(self, kvs: Sequence[KeyValue]) -> list[Object]:
         return [self.decode(kv.value, kv.mod_revision) for kv in kvs]
 
     def _decoded(self, kv: KeyValue) -> Cached | None:
@@ -204,7 +213,8 @@ class Cacher:
         try:
             if kv.problem:
                 raise UnreadableError(kv.problem)
-            return Cached(kv.key, self._shown(kv), kv.mod_revision)
+            size = len(kv.value)
+            return Cached(kv.key, self._shown(kv), kv.mod_revision, size=size)
         except (ValueError, KeyError, TypeError) as error:
             log.error("%s cannot be read: %s", kv.key, error)
             if isinstance(error, UnreadableError):
@@ -227,12 +237,17 @@ class Cacher:
         return cached.obj
 
     def written(
-        self, key: str, obj: Object, revision: int, value: bytes | None = None
+        self,
+        key: str,
+        obj: Object,
+        revision: int,
+        value: bytes | None = None,
+        size: int = 0,
     ) -> Cached:
         """The writer hands over what it wrote at a revision, so that nobody has to
         decode it again.
         """
-        cached = Cached(key, obj, revision, value)
+        cached = Cached(key, obj, revision, value, size)
         if revision > self.revision:
             self._written[revision] = cached
         return cached
@@ -261,7 +276,7 @@ class Cacher:
                         "resourceVersion": str(revision),
                     },
                 }
-                previous = Cached(kv.key, gone, revision)
+                previous = Cached(kv.key, gone, revision, size=previous.size)
             self.revision = revision
             if current is previous is None:
                 continue
@@ -411,7 +426,7 @@ class Cacher:
         if initial:
             for cached in self.candidates(criteria):
                 if criteria.matches(cached.obj, self.fields_of):
-                    watcher.push(WatchFrame("ADDED", cached.obj, cached))
+                    watcher.push(frame_of("ADDED", cached))
         elif revision is not None and revision < self.revision:
             for change in self.window.since(revision):
                 watcher.feed(change, {})

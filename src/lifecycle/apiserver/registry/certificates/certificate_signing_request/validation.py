@@ -182,10 +182,11 @@ def _validate_spec(spec: Object, options: ValidationOptions) -> list[FieldError]
             if usage not in _USAGES
         ]
     if not options.duplicate_usages:
+        first = {usage: i for i, usage in reversed([*enumerate(usages)])}
         errors += [
             duplicate(f"spec.usages[{i}]", usage)
             for i, usage in enumerate(usages)
-            if usage in usages[:i]
+            if first[usage] < i
         ]
     if signer == LEGACY_UNKNOWN_SIGNER and not options.legacy_signer_name:
         errors.append(

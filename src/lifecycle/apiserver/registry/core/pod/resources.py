@@ -7,6 +7,7 @@ Upstream: `pkg/apis/core/validation/validation.go` (`validateResourceRequirement
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Callable
 
 from lifecycle.api.bounded_cache import short_pair_cache
@@ -245,6 +246,9 @@ def _validate_claim_names(
 ) -> list[FieldError]:
     errors: list[FieldError] = []
     seen: set[str] = set()
+    times: Counter[str] = Counter()  # that a claim is among the seen
+    names = f": {', '.join(sorted(known))}" if known else " which is empty"
+    unknown = f"must be one of the names in pod.spec.resourceClaims{names}"
     for index, claim in enumerate(claims):
         here, name = f"{path}[{index}]", claim.get("name", "")
         if not name:
@@ -263,20 +267,9 @@ def _validate_claim_names(
             if key in seen:
                 errors.append(duplicate(here, key))
             elif not claim.get("request"):
-                errors += [
-                    duplicate(here, name)
-                    for other in seen
-                    if other.partition("/")[0] == name
-                ]
+                errors += [duplicate(here, name)] * times[name]
+            times[key.partition("/")[0]] += key not in seen
             seen.add(key)
         if name not in known:
-            which = f": {', '.join(sorted(known))}" if known else " which is empty"
-            errors.append(
-                FieldError(
-                    NOT_FOUND,
-                    here,
-                    name,
-                    f"must be one of the names in pod.spec.resourceClaims{which}",
-                )
-            )
+            errors.append(FieldError(NOT_FOUND, here, name, unknown))
     return errors

@@ -21,6 +21,12 @@ _SOURCES = {
 _OWNERS = {"configMap": "name", "secret": "secretName", "downwardAPI": ""}
 
 
+MOST = 4096
+"""Warnings after which no more are looked for: an answer has room for so many bytes of
+them.
+"""
+
+
 class _Placed(NamedTuple):
     """A path, and what puts a file there: how that is worded (empty if the volume has
     only one source), and its name.
@@ -45,6 +51,8 @@ def overlapping_paths(volumes: list[Object]) -> list[str]:
     """
     warnings: list[str] = []
     for volume in volumes:
+        if len(warnings) >= MOST:
+            break
         for kind, worded in _SOURCES.items():
             source = volume.get(kind)
             if source and len(source.get("items") or ()) > 1:
@@ -60,15 +68,42 @@ def overlapping_paths(volumes: list[Object]) -> list[str]:
     return warnings
 
 
+class _Tree:
+    """What is placed so far, by the parts of its paths. A volume may have twenty
+    thousand, too many to be compared with one another.
+    """
+
+    __slots__ = ("below", "here", "parts")
+
+    def __init__(self) -> None:
+        self.parts: dict[str, _Tree] = {}
+        self.here: list[tuple[int, _Placed]] = []
+        self.below: list[tuple[int, _Placed]] = []
+
+    def place(self, number: int, one: _Placed) -> list[_Placed]:
+        """Put one where it belongs; all that are at its place, above it and below it,
+        in the order in which they came.
+        """
+        found: list[tuple[int, _Placed]] = []
+        node = self
+        for part in one.path.split("/"):
+            node.below.append((number, one))
+            node = node.parts.setdefault(part, _Tree())
+            found += node.here
+        found += node.below
+        node.here.append((number, one))
+        return [other for _, other in sorted(found)]
+
+
 def _projected(where: str, sources: list[Object]) -> list[str]:
     warnings: list[str] = []
-    placed: list[_Placed] = []
+    placed = _Placing(where)
     for source in sources:
         if all(part is None for part in source.values()):
             warnings.append(f"{where} has no sources provided")
             continue
         for one in _placed_by(source):
-            warnings += _check(where, placed, one)
+            warnings += placed.check(one)
     return warnings
 
 
@@ -87,22 +122,24 @@ def _placed_by(source: Object) -> list[_Placed]:
 
 
 def _overlaps(where: str, paths: Iterable[_Placed]) -> list[str]:
-    placed: list[_Placed] = []
-    return [warning for one in paths for warning in _check(where, placed, one)]
+    placed = _Placing(where)
+    return [warning for one in paths for warning in placed.check(one)]
 
 
-def _check(where: str, placed: list[_Placed], one: _Placed) -> list[str]:
-    """What `one` collides with; it is added to what is `placed`."""
-    if one.path.endswith("/"):
-        one = one._replace(path=one.path.rstrip("/"))
-    overlaps = [
-        other
-        for other in placed
-        if one.path and other.path and _collide(one.path, other.path)
-    ]
-    placed.append(one)
-    return [f"{where}: overlapping paths: {one} with {other}" for other in overlaps]
+class _Placing:
+    """Puts one path after the other, and says with which each collides."""
 
+    def __init__(self, where: str) -> None:
+        self._where, self._tree = where, _Tree()
+        self._count = self._told = 0
 
-def _collide(one: str, other: str) -> bool:
-    return one == other or one.startswith(f"{other}/") or other.startswith(f"{one}/")
+    def check(self, one: _Placed) -> list[str]:
+        """A warning for each that is there already."""
+        if one.path.endswith("/"):
+            one = one._replace(path=one.path.rstrip("/"))
+        if not one.path or self._told >= MOST:
+            return []
+        self._count += 1
+        others = self._tree.place(self._count, one)
+        self._told += len(others)
+        return [f"{self._where}: overlapping paths: {one} with {it}" for it in others]

@@ -14,7 +14,9 @@ from lifecycle.api.wire import Object
 from lifecycle.apiserver.registry.core.pod.operating_systems import (
     containers_with_path,
 )
+from lifecycle.apiserver.registry.core.pod.taken_ports import TakenPorts
 from lifecycle.apiserver.registry.core.pod.volume_path_warnings import (
+    MOST,
     overlapping_paths,
 )
 
@@ -321,7 +323,7 @@ def _env_warnings(variables: list[Object], path: str) -> list[str]:
 
 def _port_warnings(spec: Object, path: str) -> list[str]:
     warnings: list[str] = []
-    taken: dict[tuple[int, str], list[tuple[str, int, str]]] = {}
+    taken = TakenPorts()
     for container, place in containers_with_path(spec, path):
         for index, port in enumerate(container.get("ports") or ()):
             here, number, ip = (
@@ -336,17 +338,8 @@ def _port_warnings(spec: Object, path: str) -> list[str]:
                     f" Protocol:{protocol} HostIP:{ip}}}"
                 )
                 warnings.append(f"{here}: hostIP set without hostPort: {printed}")
-            others = taken.setdefault((own, protocol), [])
-            for other_ip, other_number, other in others:
-                if (ip, number) == (other_ip, other_number):
-                    warnings.append(f"{here}: duplicate port definition with {other}")
-                elif not number or not other_number:
-                    warnings.append(f"{here}: overlapping port definition with {other}")
-                elif number == other_number and bool(ip) != bool(other_ip):
-                    warnings.append(
-                        f"{here}: dangerously ambiguous port definition with {other}"
-                    )
-            others.append((ip, number, here))
+            if len(warnings) < MOST:
+                warnings += taken.add(own, protocol, ip, number, here)
     return warnings
 
 

@@ -69,7 +69,9 @@ class ServiceStore(ResourceStore):
         super().__init__(resource, environment, strategy)
         self.addresses = ServiceAddresses(environment)
 
-    async def write(self, key: str, obj: Object, expected: int) -> Cached | None:
+    async def write(
+        self, key: str, obj: Object, expected: int, size: int = 0
+    ) -> Cached | None:
         """Take the addresses, write the Service, and give back what it does not hold
         (any more), whichever way it went.
         """
@@ -81,7 +83,7 @@ class ServiceStore(ResourceStore):
         taken = await self.addresses.take(requested - held, obj)
         written = None
         try:
-            written = await super().write(key, obj, expected)
+            written = await super().write(key, obj, expected, size)
         finally:
             await self.addresses.release(taken if written is None else held - requested)
         return written
