@@ -1,4 +1,8 @@
-"""What a user does by accident with `lifecycle` itself: one line that says what is wrong, an exit code, no traceback, no litter."""
+"""What a user does by accident with `lifecycle` itself: one line that says what is wrong, an exit code, no traceback, no litter.
+
+Where it does not matter how a command is loaded, it is forked from a process that has loaded the program (see tests/cli/run): that says
+and does the same, and to load a cluster takes longer than most of what is done here.
+"""
 
 from __future__ import annotations
 
@@ -9,6 +13,7 @@ import re
 import signal
 import subprocess
 import sys
+import tempfile
 import time
 from collections.abc import Callable
 from pathlib import Path
@@ -16,20 +21,28 @@ from pathlib import Path
 import psutil
 import pytest
 from click.testing import CliRunner
+from forked_process import ForkedProcess
 
 from lifecycle.cli import main
 from lifecycle.cli.up import _serve
 from lifecycle.cluster.cluster import Cluster
 from lifecycle.cluster.cluster_config import ClusterConfig
+from tests.cli.run.lone_component import NURSERY
 
 LIFECYCLE = [sys.executable, "-m", "lifecycle"]
 
 
-def run(*words: str, cwd: Path, **env: str) -> subprocess.CompletedProcess[str]:
+def run(*words: str, cwd: Path, stdout: int | None = None, **env: str) -> subprocess.CompletedProcess[str]:
+    """Run a command to its end, forked. `stdout`: a descriptor, if nobody here is to read it."""
     settings = {**os.environ, "KUBECONFIG": str(cwd / "no-kubeconfig"), **env}
-    return subprocess.run(
-        [*LIFECYCLE, *words], cwd=cwd, env=settings, capture_output=True, text=True, timeout=60, check=False
-    )
+    with tempfile.TemporaryFile("w+") as out, tempfile.TemporaryFile("w+") as errors:
+        streams = (out.fileno() if stdout is None else stdout, errors.fileno())
+        process = ForkedProcess(NURSERY, words, settings, str(cwd), streams)
+        code = process.wait(60)
+        assert code is not None
+        out.seek(0)
+        errors.seek(0)
+        return subprocess.CompletedProcess([*LIFECYCLE, *words], code, out.read(), errors.read())
 
 
 def refused(*words: str, cwd: Path, code: int, **env: str) -> str:
@@ -225,10 +238,7 @@ def test_a_reader_that_goes_away_is_no_error_to_talk_about(tmp_path: Path, words
     """As in `lifecycle claims | head`: here nobody reads even the first line."""
     reader, writer = os.pipe()
     os.close(reader)
-    env = {**os.environ, "KUBECONFIG": str(tmp_path / "no")}
-    done = subprocess.run(
-        [*LIFECYCLE, *words], cwd=tmp_path, stdout=writer, stderr=subprocess.PIPE, text=True, timeout=60, check=False, env=env
-    )  # fmt: skip
+    done = run(*words, cwd=tmp_path, stdout=writer)
     os.close(writer)
     assert "Traceback" not in done.stderr
     assert "Broken pipe" not in done.stderr

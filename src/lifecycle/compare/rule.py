@@ -38,7 +38,9 @@ class Rule:
 
 
 class FieldRule(Rule):
-    """Replaces whole values."""
+    """Replaces whole values. `keys`: of the only fields whose values it is shown."""
+
+    keys: tuple[str, ...] = ()
 
     def mask(self, value: Any, site: Site) -> Masked | None:
         """The placeholder, or None if the rule has nothing to say here."""
