@@ -39,7 +39,9 @@ NO_PATHS = {
 
 
 @pytest.mark.parametrize("path", NO_PATHS, ids=[f"{number} {said}" for number, said in enumerate(NO_PATHS.values())])
-def test_a_path_that_leads_out_of_it_or_is_too_long_is_refused_and_nothing_is_written(path: str, tmp_path: Path) -> None:
+def test_a_path_that_leads_out_of_it_or_is_too_long_is_refused_and_nothing_is_written(
+    path: str, tmp_path: Path
+) -> None:
     with pytest.raises(ValueError, match=re.escape(f"invalid path: {NO_PATHS[path]}")):
         AtomicWriter(tmp_path).write({path: FileProjection(b"y", 0o644)}, 0.0)
     assert list(tmp_path.iterdir()) == []
