@@ -26,12 +26,28 @@ NO_PATHS = {
     "a/" * 2049: "must be less than or equal to 4096 characters",
     "b" * 256: "filenames must be less than or equal to 255 characters",
     "../c": "must not contain '..': ../c",
+    "a/../../c": "must not contain '..': a/../../c",
+    "a/../c": "must not contain '..': a/../c",
+    "a/..": "must not contain '..': a/..",
+    "..": "must not contain '..': ..",
+    "..data/c": "must not start with '..': ..data/c",
+    "": "must not be empty: ''",
+    "a/" + "b" * 256 + "/c": "filenames must be less than or equal to 255 characters",
     "..c": "must not start with '..': ..c",
     "/c": "must be relative path: /c",
 }
 
 
-@pytest.mark.parametrize("path", NO_PATHS, ids=NO_PATHS.values())
-def test_a_path_that_leads_out_of_it_or_is_too_long_is_refused(path: str, tmp_path: Path) -> None:
+@pytest.mark.parametrize("path", NO_PATHS, ids=[f"{number} {said}" for number, said in enumerate(NO_PATHS.values())])
+def test_a_path_that_leads_out_of_it_or_is_too_long_is_refused_and_nothing_is_written(
+    path: str, tmp_path: Path
+) -> None:
     with pytest.raises(ValueError, match=re.escape(f"invalid path: {NO_PATHS[path]}")):
         AtomicWriter(tmp_path).write({path: FileProjection(b"y", 0o644)}, 0.0)
+    assert list(tmp_path.iterdir()) == []
+
+
+@pytest.mark.parametrize("path", ["a..b", "a/..b", "c...", "b" * 255, ".c", "a/.../c", "a//c"])
+def test_dots_within_a_name_lead_nowhere(path: str, tmp_path: Path) -> None:
+    assert AtomicWriter(tmp_path).write({path: FileProjection(b"y", 0o644)}, 0.0)
+    assert (tmp_path / path).read_bytes() == b"y"

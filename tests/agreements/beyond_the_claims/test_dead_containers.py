@@ -6,6 +6,8 @@ from __future__ import annotations
 
 import asyncio
 
+import pytest
+
 from lifecycle.api.resources import resource
 from lifecycle.api.wire import Object
 from lifecycle.cluster.one_node import OneNode, on_one_node
@@ -46,22 +48,16 @@ async def dies_in(node: OneNode) -> list[int]:
     return took
 
 
-def periods() -> list[float]:
-    """Seconds that a container gets whose probes have periods of their own: of a pod
-    that is deleted, condemned by either probe, by neither, and in a pod that says
-    nothing.
-    """
-    probe = "terminationGracePeriodSeconds"
-    container = {"livenessProbe": {probe: 3}, "startupProbe": {probe: 4}}
-    pod: Object = {"metadata": {}, "spec": {probe: 9}}
-    asked: list[tuple[Object, Object | None, str]] = [
-        ({**pod, "metadata": {"deletionGracePeriodSeconds": 7}}, container, ""),
-        (pod, container, "Container c failed liveness probe, will be restarted"),
-        (pod, container, "Container c failed startup probe, will be restarted"),
-        ({**pod, "spec": {}}, None, "Container c failed liveness probe"),
-        (pod, container, "Stopping container c"),
-    ]
-    return [termination_grace_period(*each) for each in asked]
+PROBE_SAID = "Container c failed {} probe, will be restarted"
+PERIODS = [
+    # deleted with, the pod's, liveness probe's, startup probe's, condemned by, seconds
+    (7, 9, 3, 4, "", 7), (7, 9, 3, 4, "liveness", 7), (7, 9, 3, 4, "startup", 7),
+    (0, 9, 3, 4, "liveness", 0), (0, 9, None, None, "", 0), (7, None, None, None, "", 7),
+    (None, 9, 3, 4, "liveness", 3), (None, 9, 3, 4, "startup", 4), (None, 9, 3, 4, "", 9),
+    (None, 9, 33, None, "liveness", 33), (None, 9, None, 4, "liveness", 9), (None, 9, 3, None, "startup", 9),
+    (None, 0, None, None, "", 0), (None, None, None, None, "", 2), (None, None, 3, 4, "liveness", 2),
+]  # fmt: skip
+"""Seconds that a container gets."""
 
 
 RUNS = [
@@ -159,8 +155,23 @@ def test_who_is_waited_for_less_patiently_goes_sooner() -> None:
     assert on_one_node(dies_in) == [570, 30, 10]
 
 
-def test_a_probe_may_have_patience_of_its_own() -> None:
-    assert periods() == [7, 3, 4, 30, 9]
+@pytest.mark.parametrize(("deleted", "pod", "liveness", "startup", "condemned", "seconds"), PERIODS)
+def test_a_probe_may_have_patience_of_its_own_where_nobody_deletes_the_pod(
+    deleted: int | None, pod: int | None, liveness: int | None, startup: int | None, condemned: str, seconds: int
+) -> None:
+    def own(key: str, value: int | None) -> Object:
+        return {} if value is None else {key: value}
+
+    period = "terminationGracePeriodSeconds"
+    container: Object = {"livenessProbe": own(period, liveness), "startupProbe": own(period, startup)}
+    asked: Object = {"metadata": own("deletionGracePeriodSeconds", deleted), "spec": own(period, pod)}
+    message = PROBE_SAID.format(condemned) if condemned else "Stopping container c"
+    assert termination_grace_period(asked, container, message) == seconds
+
+
+def test_a_container_of_which_nobody_knows_any_more_gets_what_its_pod_says() -> None:
+    pod: Object = {"metadata": {}, "spec": {"terminationGracePeriodSeconds": 9}}
+    assert termination_grace_period(pod, None, PROBE_SAID.format("liveness")) == 9
 
 
 def test_the_log_of_the_run_before_is_there_too() -> None:

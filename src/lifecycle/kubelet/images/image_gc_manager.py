@@ -141,10 +141,9 @@ class ImageGCManager:
 
     async def detect_images(self, detect_time: float) -> set[str]:
         """Write down what is there and what is used; ids of those in use."""
-        in_use = {
-            name
+        in_use = {  # not by tag: that may be another image's by now
+            status.image_id or status.image_ref
             for status in await self._runtime.list_containers()
-            for name in (status.image_id, status.image_ref, status.image)
         }
         images = await self._images.list_images()
         now = self._now()
@@ -152,7 +151,7 @@ class ImageGCManager:
         for image in images:
             record = self.image_records.setdefault(image.id, ImageRecord(detect_time))
             record.size, record.pinned = image.size, image.pinned
-            if in_use & {image.id, *image.repo_tags, *image.repo_digests}:
+            if in_use & {image.id, *image.repo_digests}:
                 record.last_used = now
                 used.add(image.id)
         for gone in self.image_records.keys() - {image.id for image in images}:

@@ -35,18 +35,21 @@ def termination_grace_period(
     pod: Object, container: Object | None, message: str
 ) -> float:
     """Seconds. `message` tells whether a probe has condemned it, which may then have a
-    period of its own.
+    period of its own: instead of the pod's, never of the one it is deleted with.
     """
     deletion = pod["metadata"].get("deletionGracePeriodSeconds")
     if deletion is not None:
         return float(deletion)
+    period = pod["spec"].get("terminationGracePeriodSeconds")
+    if period is None:
+        return MINIMUM_GRACE_PERIOD
     for kind in ("liveness", "startup"):
         own = ((container or {}).get(f"{kind}Probe") or {}).get(
             "terminationGracePeriodSeconds"
         )
         if own is not None and f"failed {kind} probe" in message:
             return float(own)
-    return float(pod["spec"].get("terminationGracePeriodSeconds", 30))
+    return float(period)
 
 
 class TerminationOrder:

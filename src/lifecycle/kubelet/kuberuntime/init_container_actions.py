@@ -16,9 +16,10 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 
 from lifecycle.api.pod_util import is_restartable_init_container
-from lifecycle.api.restart_policy import container_should_restart
+from lifecycle.api.restart_policy import container_should_restart, should_restart
 from lifecycle.api.wire import Object
 from lifecycle.cri.apis.container import ContainerState, ContainerStatus
+from lifecycle.kubelet.container.container_facts import LOST_KILLED
 from lifecycle.kubelet.container.runtime import PodStatus
 from lifecycle.kubelet.kuberuntime.container_config import hash_container
 
@@ -81,8 +82,12 @@ def compute_init_container_actions(
             actions.to_start.insert(0, container)
         if sidecar:
             _keep_running(container, last_run, actions, unhealthy)
-        elif last_run.state not in (ContainerState.RUNNING, ContainerState.EXITED):
+        elif last_run.state is ContainerState.CREATED:
             actions.to_start.insert(0, container)
+        elif last_run.state is ContainerState.UNKNOWN:
+            if not should_restart(_policy(spec, container), LOST_KILLED):
+                return InitContainerActions(pod_failed=True)
+            _kill_before_restart(container, last_run, actions)
         reached = True
     if containers and not reached:
         actions.to_start.append(containers[0])
@@ -123,4 +128,22 @@ def _keep_running(
         if not message:
             return
         actions.to_kill[run.id] = f"Init container {container['name']} {message}"
+    if run.state is ContainerState.UNKNOWN:
+        _kill_before_restart(container, run, actions)
+    else:
+        actions.to_start.insert(0, container)
+
+
+def _policy(spec: Object, container: Object) -> str:
+    policy: str = container.get("restartPolicy") or spec.get("restartPolicy") or ""
+    return policy or "Always"
+
+
+def _kill_before_restart(
+    container: Object, run: ContainerStatus, actions: InitContainerActions
+) -> None:
+    """It may still be running, for all that anybody knows."""
+    actions.to_kill[run.id] = (
+        'Init container is in "unknown" state, try killing it before restart'
+    )
     actions.to_start.insert(0, container)

@@ -61,6 +61,13 @@ class PodActions:
                 f"Container {container['name']} resize requires restart"
             )
 
+    def kill_unknown(self, run: ContainerStatus | None) -> None:
+        """Who is to be replaced may still be running, for all that anybody knows."""
+        if run is not None and run.state is ContainerState.UNKNOWN:
+            self.containers_to_kill[run.id] = (
+                'Container is in "unknown" state, try killing it before restart'
+            )
+
 
 def never_resized(container: Object, run: ContainerStatus) -> Resize:
     """For a kubelet that lets containers keep what they began with."""
@@ -122,6 +129,7 @@ def compute_pod_actions(
         if latest is None or latest.state is not ContainerState.RUNNING:
             if latest is None or should_be_restarted(spec, container, latest):
                 actions.containers_to_start.append(container)
+                actions.kill_unknown(latest)
             continue
         changed = definition_changed(container, latest)
         if not changed and latest.id not in unhealthy:

@@ -29,7 +29,9 @@ from lifecycle.kubelet.pod.startup_latency_tracker import DEFAULT_BUCKETS, Histo
 
 RELIST_PERIOD = 1.0
 RELIST_THRESHOLD = 180.0
-"""Seconds without a finished look after which the node is not Ready any more."""
+"""Seconds since the begin of the last look that succeeded, after which the node is not
+Ready any more.
+"""
 
 EVENTED_RELIST_PERIOD, EVENTED_RELIST_THRESHOLD = 300.0, 600.0
 """The same where events serve."""
@@ -104,10 +106,10 @@ class GenericPLEG:
         self._handler = handler
         self._seen: dict[str, tuple[str, str]] = {}
         self.last_relist: float | None = None
-        """When the last look was finished, on the loop's clock."""
+        """When the last look that found out anything began, on the loop's clock."""
         self.durations = Histogram(DEFAULT_BUCKETS)
         self.intervals = Histogram(DEFAULT_BUCKETS)
-        """Seconds from the end of a look to the begin of the next."""
+        """Seconds from the begin of a look to the begin of the next."""
 
     async def relist(self) -> list[PodLifecycleEvent]:
         """Look once; the events, in the order in which the handler heard of them."""
@@ -115,9 +117,12 @@ class GenericPLEG:
         begun = loop.time()
         if self.last_relist is not None:
             self.intervals.observe(begun - self.last_relist)
-        now: dict[str, tuple[str, str]] = {}
-        for each in await _states(self._runtime):
-            now[each.id] = each.pod_uid, _STATES[each.state]
+        try:
+            states = await _states(self._runtime)
+        finally:  # how long it took to hear nothing is told as well
+            self.durations.observe(loop.time() - begun)
+        self.last_relist = begun  # what was seen need not be newer than that
+        now = {each.id: (each.pod_uid, _STATES[each.state]) for each in states}
         events = []
         for container_id in [
             *self._seen,
@@ -127,8 +132,6 @@ class GenericPLEG:
             uid, new = now.get(container_id, (uid, NON_EXISTENT))
             events += generate_events(uid, container_id, old, new)
         self._seen = now
-        self.last_relist = loop.time()
-        self.durations.observe(self.last_relist - begun)
         for event in events:
             if event.type != CHANGED:
                 self._handler(event)

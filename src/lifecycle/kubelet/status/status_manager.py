@@ -23,7 +23,11 @@ import logging
 from typing import Protocol
 
 from lifecycle.api.clock import Clock
-from lifecycle.api.conditions import find_status_condition, last_transition_time
+from lifecycle.api.conditions import (
+    find_status_condition,
+    last_transition_time,
+    replace_or_append_condition,
+)
 from lifecycle.api.pod_util import is_pod_phase_terminal
 from lifecycle.api.resources import resource
 from lifecycle.api.status import StatusError
@@ -92,20 +96,24 @@ def merge_pod_status(
     old: Object, new: Object, could_have_running_containers: bool
 ) -> Object:
     """The status to write: ours, with others' conditions kept, and no terminal phase
-    too early.
+    too early. `DisruptionTarget` is everybody's: the kubelet says it in the moment in
+    which it says that the pod has ended.
     """
     merged = dict(new)
-    mine = set(KUBELET_CONDITIONS)
-    if is_pod_phase_terminal(new["phase"]) and not could_have_running_containers:
-        mine |= {c["type"] for c in new["conditions"] if c["type"] == DISRUPTION_TARGET}
-    ours = [c for c in new["conditions"] if c["type"] in mine]
-    theirs = [c for c in old.get("conditions") or () if c["type"] not in mine]
-    merged["conditions"] = theirs + ours
-    if (
-        is_pod_phase_terminal(new["phase"])
-        and not is_pod_phase_terminal(old.get("phase"))
-        and could_have_running_containers
-    ):
+    ending = is_pod_phase_terminal(new["phase"]) and not is_pod_phase_terminal(
+        old.get("phase")
+    )
+    conditions = [
+        c for c in old.get("conditions") or () if c["type"] not in KUBELET_CONDITIONS
+    ]
+    told = ending and not could_have_running_containers
+    for each in new["conditions"]:
+        if each["type"] in KUBELET_CONDITIONS:
+            conditions.append(each)
+        elif each["type"] == DISRUPTION_TARGET and told:
+            conditions = replace_or_append_condition(conditions, each)
+    merged["conditions"] = conditions
+    if ending and could_have_running_containers:
         merged["phase"] = old.get("phase") or "Pending"
         for key in ("reason", "message"):
             if old.get(key):

@@ -1,0 +1,41 @@
+"""What is not held against a node when a pod took long to start: what overlaps counts once."""
+
+from __future__ import annotations
+
+import pytest
+
+from lifecycle.kubelet.pod.startup_latency_tracker import POD_START, POD_START_SLI, StartupMetrics
+
+MIDNIGHT = 1767225600.0
+CREATED = "2026-01-01T00:00:00Z"
+PULLS: dict[str, tuple[list[tuple[float, float]], float]] = {
+    "none": ([], 0),
+    "one": ([(1, 4)], 3),
+    "one after the other": ([(1, 4), (5, 7)], 5),
+    "one when the other has come": ([(1, 4), (4, 7)], 6),
+    "two in parallel": ([(1, 4), (1, 4)], 3),
+    "the second begins in the middle": ([(1, 4), (3, 7)], 6),
+    "the second within the first": ([(1, 9), (3, 4)], 8),
+    "and a third after a gap within all that": ([(1, 4), (2, 3), (6, 7)], 4),
+    "told in another order": ([(6, 7), (2, 5), (1, 4)], 5),
+}
+
+
+def waits(begin: int, end: int) -> dict[str, object]:
+    stamp = "2026-01-01T00:00:{:02}Z"
+    return {"state": {"terminated": {"startedAt": stamp.format(begin), "finishedAt": stamp.format(end)}}}
+
+
+@pytest.mark.parametrize("case", PULLS)
+@pytest.mark.parametrize(("init", "waited"), [([], 0), ([waits(10, 12), waits(12, 15)], 5)])
+def test_pulls_count_once_however_many_there_are_at_a_time(case: str, init: list[object], waited: int) -> None:
+    pulls, spent = PULLS[case]
+    metrics = StartupMetrics()
+    metrics.first_seen("u", MIDNIGHT + 1)
+    for begin, end in pulls:
+        metrics.pulling("u", MIDNIGHT + begin, MIDNIGHT + end)
+    metrics.pulling("another", MIDNIGHT, MIDNIGHT + 20)
+    status = {"containerStatuses": [{"state": {"running": {"startedAt": CREATED}}}], "initContainerStatuses": init}
+    metrics.running({"metadata": {"uid": "u", "creationTimestamp": CREATED}, "spec": {}}, status, MIDNIGHT + 20)
+    assert metrics.histogram(POD_START_SLI).sum == pytest.approx(20 - spent - waited)
+    assert metrics.histogram(POD_START).sum == pytest.approx(19), "from when it was seen, all of it"
