@@ -50,17 +50,18 @@ class Cached:
     @property
     def json(self) -> bytes:
         """The object as JSON, with kind and apiVersion first."""
-        if self._json is None:
+        json = self._json
+        if json is None:  # `superseded` may come in between, if a worker asks
             stored, self._value = self._value, None
             spliced = (
                 with_resource_version(stored, self.obj) if stored is not None else None
             )
-            self._json = (
+            self._json = json = (
                 spliced
                 if spliced is not None
                 else fast_json.trimmed(fast_json.dumps(self.obj))
             )
-        return self._json
+        return json
 
 
 def with_resource_version(value: bytes, obj: Object) -> bytes | None:
