@@ -18,11 +18,15 @@ class ResourceVersion(FieldRule):
     """etcd's revision at the last write: it counts every write of the whole cluster."""
 
     name = "resource versions"
-    keys = ("resourceVersion",)
 
     def mask(self, value: Any, site: Site) -> Masked | None:
         """Opaque numbers; `0` has a meaning of its own and stays."""
-        if isinstance(value, str) and value.isdigit() and value != "0":
+        if (
+            site.key == "resourceVersion"
+            and isinstance(value, str)
+            and value.isdigit()
+            and value != "0"
+        ):
             return self.placeholder("<resourceVersion>", value)
         return None
 
@@ -33,11 +37,10 @@ class ContinueToken(FieldRule):
     """
 
     name = "continue tokens"
-    keys = ("continue",)
 
     def mask(self, value: Any, site: Site) -> Masked | None:
         """`<continue after KEY>`."""
-        if not isinstance(value, str) or not value:
+        if site.key != "continue" or not isinstance(value, str) or not value:
             return None
         try:
             token = json.loads(
@@ -54,12 +57,15 @@ class NodePort(FieldRule):
     """A node port taken at random from the range 30000-32767."""
 
     name = "node ports"
-    keys = ("nodePort", "healthCheckNodePort")
 
     def mask(self, value: Any, site: Site) -> Masked | None:
         """Only in Services, only within the range."""
         in_range = isinstance(value, int) and 30000 <= value <= 32767
-        if site.kind == "Service" and in_range:
+        if (
+            site.kind == "Service"
+            and site.key in ("nodePort", "healthCheckNodePort")
+            and in_range
+        ):
             return self.placeholder(f"<{site.key}>", value, ("node port", str(value)))
         return None
 
@@ -70,12 +76,12 @@ class Coalescing(FieldRule):
     """
 
     name = "writes folded together"
-    keys = ("generation",)
 
     def mask(self, value: Any, site: Site) -> Masked | None:
         """The generation of EndpointSlices, which counts the controller's writes."""
         if (
-            site.parent == "metadata"
+            site.key == "generation"
+            and site.parent == "metadata"
             and site.kind == "EndpointSlice"
             and isinstance(value, int)
         ):
@@ -90,11 +96,14 @@ class EventCount(FieldRule):
     """
 
     name = "event counts"
-    keys = ("count", "Count")
 
     def mask(self, value: Any, site: Site) -> Masked | None:
         """`count` of Events, and the Count column of their table."""
-        if site.kind == "Event" and isinstance(value, int):
+        if (
+            site.kind == "Event"
+            and site.key in ("count", "Count")
+            and isinstance(value, int)
+        ):
             return self.placeholder("<count>", value, near=self.near(value))
         return None
 
@@ -108,12 +117,15 @@ class Age(FieldRule):
     """An age in a printed table: time that passed until one looked."""
 
     name = "ages"
-    keys = ("Age", "Last Seen", "First Seen")
     _pattern = re.compile(r"(?:\d+(?:y|d|h|m|s))+")
 
     def mask(self, value: Any, site: Site) -> Masked | None:
         """The columns that print how long ago."""
-        if site.parent == "cells" and isinstance(value, str):
+        if (
+            site.parent == "cells"
+            and site.key in ("Age", "Last Seen", "First Seen")
+            and isinstance(value, str)
+        ):
             if self._pattern.fullmatch(value):
                 return self.placeholder("<age>", value)
             if site.kind == "Event" and (
@@ -132,12 +144,6 @@ class NodeTopology(FieldRule):
     """
 
     name = "zone of the chosen node"
-    keys = (
-        "zone",
-        "region",
-        "topology.kubernetes.io/zone",
-        "topology.kubernetes.io/region",
-    )
 
     def mask(self, value: Any, site: Site) -> Masked | None:
         """Where the value is the one of the pod's node, and all pods of that node agree
@@ -146,8 +152,9 @@ class NodeTopology(FieldRule):
         short = site.key.removeprefix("topology.kubernetes.io/")
         if (
             site.pod is None
-            or not isinstance(value, str)
             or not site.known.chosen_freely(site.pod)
+            or short not in ("zone", "region")
+            or not isinstance(value, str)
         ):
             return None
         if (short == site.key) == (
@@ -167,11 +174,13 @@ class ConfigHash(FieldRule):
     """
 
     name = "hashes over an address"
-    keys = ("kubernetes.io/config.hash", "kubernetes.io/config.mirror")
 
     def mask(self, value: Any, site: Site) -> Masked | None:
         """Only for pods whose spec holds an address of this cluster."""
-        if site.pod is None:
+        if (
+            site.key not in ("kubernetes.io/config.hash", "kubernetes.io/config.mirror")
+            or site.pod is None
+        ):
             return None
         if any(
             address in site.pod.text

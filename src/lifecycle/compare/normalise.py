@@ -22,10 +22,10 @@ from lifecycle.compare.entities import Entities, Entity, kind_of_rows
 from lifecycle.compare.in_flight import soften_in_flight
 from lifecycle.compare.masked import Mark, Masked
 from lifecycle.compare.placements import Placements
-from lifecycle.compare.rules import FIELD_RULES_OF, TEXT_RULES, Site
+from lifecycle.compare.rules import FIELD_RULES, TEXT_RULES, Site
 
-_REPEATED = frozenset({"fieldsV1", "metadata", "spec", "status"})
-"""Maps that stay as they are from one answer about an object to the next, mostly."""
+_REPEATED = frozenset({"fieldsV1", "spec"})
+"""Maps that stay as they are from one answer about an object to the next."""
 _REFERENCES = frozenset({"involvedObject", "regarding", "targetRef"})
 
 
@@ -79,23 +79,22 @@ class Normaliser:
         again += (key, parent, kind, id(pod))
         # the same fields are answered again and again, and to every rule a value at a
         # place is the same however often it is met; what was counted is counted again
-        known = self._again.get(again)
-        if known is None:
+        if again not in self._again:
             counts, self.counts = self.counts, Counter()
             masked = (
                 self._dict(value, key, kind, pod)
                 if isinstance(value, dict)
                 else self._scalar(value, Site(key, parent, kind, pod, self.known))
             )
-            known = self._again[again] = masked, tuple(self.counts.items())
+            self._again[again] = masked, tuple(self.counts.items())
             self.counts = counts
-        masked, counted = known
+        masked, counted = self._again[again]
         for name, times in counted:
             self.counts[name] += times
         return masked
 
     def _scalar(self, value: Any, site: Site) -> Any:
-        for rule in FIELD_RULES_OF.get(site.key, ()):
+        for rule in FIELD_RULES:
             masked = rule.mask(value, site)
             if masked is not None:
                 self.counts[rule.name] += 1

@@ -38,9 +38,7 @@ class Rule:
 
 
 class FieldRule(Rule):
-    """Replaces whole values. `keys`: of the only fields whose values it is shown."""
-
-    keys: tuple[str, ...] = ()
+    """Replaces whole values."""
 
     def mask(self, value: Any, site: Site) -> Masked | None:
         """The placeholder, or None if the rule has nothing to say here."""

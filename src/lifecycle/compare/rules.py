@@ -33,15 +33,7 @@ from lifecycle.compare.text_rules import (
     Uid,
 )
 
-__all__ = [
-    "FIELD_RULES",
-    "FIELD_RULES_OF",
-    "TEXT_RULES",
-    "FieldRule",
-    "Rule",
-    "Site",
-    "TextRule",
-]
+__all__ = ["FIELD_RULES", "TEXT_RULES", "FieldRule", "Rule", "Site", "TextRule"]
 
 FIELD_RULES: tuple[FieldRule, ...] = (
     ResourceVersion(),
@@ -53,11 +45,6 @@ FIELD_RULES: tuple[FieldRule, ...] = (
     NodeTopology(),
     ConfigHash(),
 )
-FIELD_RULES_OF: dict[str, tuple[FieldRule, ...]] = {
-    key: tuple(rule for rule in FIELD_RULES if key in rule.keys)
-    for key in {key for each in FIELD_RULES for key in each.keys}
-}
-"""Those that look at the fields with a key; about most keys there are none."""
 TEXT_RULES: tuple[TextRule, ...] = (
     Certificate(),
     CurrentRevision(),
