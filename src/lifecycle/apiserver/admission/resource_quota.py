@@ -163,9 +163,8 @@ def _charge(quota: Object, attributes: Attributes) -> Object | None:
     obj, row = attributes.obj, attributes.resource
     assert obj is not None
     status, name = quota["status"], quota["metadata"]["name"]
-    more = {
-        key: amount for key, amount in usage(row, obj).items() if key in status["hard"]
-    }
+    limits = status["hard"]
+    more = {key: amount for key, amount in usage(row, obj).items() if key in limits}
     if (
         attributes.operation == UPDATE
         and attributes.old_obj is not None
@@ -179,7 +178,7 @@ def _charge(quota: Object, attributes: Attributes) -> Object | None:
     # of what the quota limits, which may be any number of things, only these are read
     hard, used = (
         {key: parse_quantity(texts[key]) for key in more if key in texts}
-        for texts in (status["hard"], status.get("used") or {})
+        for texts in (limits, status.get("used") or {})
     )
     after = {key: used.get(key, ZERO) + amount for key, amount in more.items()}
     exceeded = sorted(key for key, amount in after.items() if amount > hard[key])
