@@ -10,13 +10,18 @@ Upstream: `apiserver/pkg/endpoints/handlers/watch.go` (`watchEncoder`), v1.36.
 from __future__ import annotations
 
 from collections.abc import Callable
+from typing import Any
 
 from lifecycle.api.wire import WatchFrame
 from lifecycle.api.worker import beside
 
 
 async def encoded_frame(
-    encode: Callable[[WatchFrame], bytes], frame: WatchFrame
+    encode: Callable[[Any], bytes], frame: WatchFrame | bytes
 ) -> bytes:
-    """What `encode` makes of a frame."""
-    return await beside(0 if frame.encoded else frame.size, encode, frame)
+    """What `encode` makes of a frame. Pieces of a log or of somebody else's page are
+    bytes already.
+    """
+    if isinstance(frame, bytes) or frame.encoded is not None:
+        return encode(frame)
+    return await beside(frame.size, encode, frame)
