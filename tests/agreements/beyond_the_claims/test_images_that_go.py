@@ -60,7 +60,7 @@ class Node:
 
 
 NEVER = -math.inf
-ORDERS = {
+ORDERS: dict[str, tuple[dict[str, tuple[float, float]], str]] = {
     "known longest, used last": ({"a": (1, 500), "b": (200, 300), "c": (300, 400)}, "bca"),
     "known shortest, used first": ({"a": (300, 310), "b": (200, 320), "c": (100, 330)}, "abc"),
     "never used before used, however long known": ({"a": (1, 2), "b": (800, NEVER)}, "ba"),
