@@ -55,7 +55,7 @@ PERIODS = [
     (0, 9, 3, 4, "liveness", 0), (0, 9, None, None, "", 0), (7, None, None, None, "", 7),
     (None, 9, 3, 4, "liveness", 3), (None, 9, 3, 4, "startup", 4), (None, 9, 3, 4, "", 9),
     (None, 9, 33, None, "liveness", 33), (None, 9, None, 4, "liveness", 9), (None, 9, 3, None, "startup", 9),
-    (None, 0, None, None, "", 0), (None, None, None, None, "", 2), (None, None, 3, 4, "liveness", 2),
+    (None, 0, None, None, "", 0), (None, None, None, None, "", 30),
 ]  # fmt: skip
 """Seconds that a container gets."""
 

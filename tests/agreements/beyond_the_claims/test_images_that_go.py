@@ -60,7 +60,7 @@ class Node:
 
 
 NEVER = -math.inf
-ORDERS = {
+ORDERS: dict[str, tuple[dict[str, tuple[float, float]], str]] = {
     "known longest, used last": ({"a": (1, 500), "b": (200, 300), "c": (300, 400)}, "bca"),
     "known shortest, used first": ({"a": (300, 310), "b": (200, 320), "c": (100, 330)}, "abc"),
     "never used before used, however long known": ({"a": (1, 2), "b": (800, NEVER)}, "ba"),
@@ -100,6 +100,7 @@ USES = {
     "its id as what was run": ({"image_ref": "sha256:a"}, "a"),
     "its digest, where no id is told": ({"image_ref": "a@sha256:d"}, "a"),
     "its tag, which may be another's by now": ({"image_id": "sha256:old", "image_ref": "old", "image": "a:1"}, ""),
+    "its tag, where nothing else is told": ({"image_ref": "a:1", "image": "a:1"}, ""),
     "another's": ({"image_id": "sha256:b"}, "b"),
     "one that is not there": ({"image_id": "sha256:c", "image_ref": "c@sha256:d"}, ""),
 }
@@ -150,3 +151,10 @@ def test_who_begins_to_look_does_not_spare_what_was_there_before() -> None:
     node = Node("a")
     run_virtual(node.manager.detect_images(NEVER))
     assert node.collected() == ["a"]
+
+
+def test_when_one_came_is_what_it_is_told_and_when_one_was_used_is_now() -> None:
+    node = Node("a", "b")
+    node.use(image_id="sha256:a")
+    run_virtual(node.manager.detect_images(NEVER))
+    assert node.records() == {"a": ImageRecord(NEVER, 1000.0, SIZE), "b": ImageRecord(NEVER, NEVER, SIZE)}

@@ -130,7 +130,7 @@ BY_CONTAINER = {
 }
 
 
-@pytest.mark.parametrize(("old", "new"), BY_CONTAINER, ids=" → ".join)
+@pytest.mark.parametrize(("old", "new"), BY_CONTAINER, ids=[f"{old}, then {new}" for old, new in BY_CONTAINER])
 def test_what_two_looks_tell_of_a_container(old: str, new: str) -> None:
     async def main() -> tuple[list[PodLifecycleEvent], list[PodLifecycleEvent]]:
         runtime, pleg, heard = slow()

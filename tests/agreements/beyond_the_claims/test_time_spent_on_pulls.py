@@ -17,6 +17,7 @@ PULLS: dict[str, tuple[list[tuple[float, float]], float]] = {
     "the second begins in the middle": ([(1, 4), (3, 7)], 6),
     "the second within the first": ([(1, 9), (3, 4)], 8),
     "and a third after a gap within all that": ([(1, 4), (2, 3), (6, 7)], 4),
+    "two after each other within a third": ([(1, 9), (3, 4), (5, 8)], 8),
     "told in another order": ([(6, 7), (2, 5), (1, 4)], 5),
 }
 

@@ -23,7 +23,7 @@ STATES: dict[str, Object] = {
 }
 
 
-def phase(policy: str, *, static: bool = False, over: bool = False, **states: str) -> str:
+def phase(policy: str, states: dict[str, str], *, static: bool = False, over: bool = False) -> str:
     """Containers by name: `init…`, `side…` (a sidecar), and others; of one that is `none` nothing is said."""
     spec: Object = {"restartPolicy": policy, "initContainers": [], "containers": []}
     statuses = []
@@ -77,7 +77,7 @@ MAIN: list[tuple[str, dict[str, str], str]] = [
 
 @pytest.mark.parametrize(("policy", "states", "expected"), [*INIT, *MAIN])
 def test_a_phase_is_told_from_all_containers(policy: str, states: dict[str, str], expected: str) -> None:
-    assert phase(policy, **states) == expected
+    assert phase(policy, states) == expected
 
 
 @pytest.mark.parametrize(
@@ -89,7 +89,7 @@ def test_a_phase_is_told_from_all_containers(policy: str, states: dict[str, str]
     ],
 )  # fmt: skip
 def test_a_static_pod_is_not_over_before_its_containers_are_for_good(policy: str, static: bool, expected: str) -> None:
-    assert phase(policy, static=static, over=True, a="1", b="0") == expected
+    assert phase(policy, {"a": "1", "b": "0"}, static=static, over=True) == expected
 
 
 def told(kind: str, status: str = "True", **more: Any) -> Object:

@@ -40,16 +40,13 @@ def termination_grace_period(
     deletion = pod["metadata"].get("deletionGracePeriodSeconds")
     if deletion is not None:
         return float(deletion)
-    period = pod["spec"].get("terminationGracePeriodSeconds")
-    if period is None:
-        return MINIMUM_GRACE_PERIOD
     for kind in ("liveness", "startup"):
         own = ((container or {}).get(f"{kind}Probe") or {}).get(
             "terminationGracePeriodSeconds"
         )
         if own is not None and f"failed {kind} probe" in message:
             return float(own)
-    return float(period)
+    return float(pod["spec"].get("terminationGracePeriodSeconds", 30))
 
 
 class TerminationOrder:
