@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from lifecycle.agreements.claim_checks.authorizing import DENY, JANE, Fixed, asked, binding
+from lifecycle.agreements.claim_checks.authorizing import DENY, JANE, ROLE, Fixed, asked, binding
 from lifecycle.agreements.claim_checks.on_a_loop import on_a_loop
 from lifecycle.api.wire import Object, Request, Response
 from lifecycle.apiserver.audit import context
@@ -50,3 +50,22 @@ def test_a_binding_to_a_role_that_is_not_there_helps_nobody_and_says_so() -> Non
     verdict = RBACAuthorizer(StaticReader([binding("User", "jane")])).authorize(JANE, asked())
     gone = 'RBAC: role.rbac.authorization.k8s.io "reader" not found'
     assert (verdict.allowed, verdict.reason) == (False, gone)
+
+
+def test_each_role_that_is_not_there_is_named_and_none_of_them_twice() -> None:
+    first, second = binding("User", "jane"), binding("Group", "devs")
+    second["metadata"] = {**second["metadata"], "name": "others"}
+    twice = {**second, "metadata": {**second["metadata"], "name": "twice"}}
+    second["roleRef"] = {**second["roleRef"], "name": "writer"}
+    verdict = RBACAuthorizer(StaticReader([first, second, twice])).authorize(JANE, asked())
+    reader, writer = (f'role.rbac.authorization.k8s.io "{name}" not found' for name in ("reader", "writer"))
+    assert (verdict.allowed, verdict.reason) == (False, f"RBAC: [{writer}, {reader}]")
+
+
+def test_a_roles_names_narrow_resources_and_not_addresses() -> None:
+    role = {**ROLE, "rules": [{**ROLE["rules"][0], "resourceNames": ["mine", "yours"]}]}
+    roles = RBACAuthorizer(StaticReader([role, binding("User", "jane")]))
+    assert [roles.authorize(JANE, asked(name=name)).allowed for name in ("mine", "yours", "theirs", "")] == [
+        *(True, True),
+        *(False, False),
+    ]

@@ -39,6 +39,9 @@ def test_without_it_a_document_is_kept_until_somebody_asks_whether_it_is_the_sam
 def test_an_old_hash_leads_to_the_new_one() -> None:
     there = {"Location": f"{PATH}?hash=ABC", "Content-Type": "application/json"}
     assert answered("OLD") == (301, b"", there)
+    for known in ("ABC", "OLD"):  # whatever the client has already
+        assert answered("OLD", **{"if-none-match": f'"{known}"'}) == (301, b"", there)
+    assert answered(HASH, **{"if-none-match": '"ABC"'})[0] == 304
 
 
 def test_there_are_documents_in_json_only() -> None:

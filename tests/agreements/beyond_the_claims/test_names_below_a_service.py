@@ -56,6 +56,9 @@ DNS = KubernetesPlugin(
         ("_dns._udp.both", "SRV", {("10.96.0.6", 53), ("fd00::6", 53)}),
         ("_dns._tcp.both", "SRV", None),  # of that name and that protocol, not one of them
         ("_http._udp.both", "SRV", None),
+        ("_http.__tcp.both", "SRV", None),  # one underscore is a sign, the second is a letter
+        ("__http._tcp.both", "SRV", None),
+        ("http.tcp.both", "SRV", {("10.96.0.6", 80), ("fd00::6", 80)}),
         # an endpoint of a Service that has an address of its own
         ("10-244-1-2.one", "A", {("10.244.1.2", 8080), ("10.244.1.2", 5353)}),
         ("db-0.one", "A", {("10.244.1.3", 8080), ("10.244.1.3", 5353)}),

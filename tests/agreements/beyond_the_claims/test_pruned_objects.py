@@ -33,7 +33,7 @@ HEAD: Object = {"apiVersion": "v1", "kind": "Pod", "metadata": {"x": 1}}
 TOO_MUCH: Object = {
     **HEAD,
     "status": {},
-    "known": {"a": "1", "x": 1},
+    "known": {**HEAD, "a": "1", "x": 1},
     "listed": [{"a": "1", "x": 1}, {"y": 1}],
     "map": {"b": {"a": "1"}, "c": {"a": "1", "x": 1}},
     "open map": {"x": 1},
@@ -57,6 +57,9 @@ DROPPED = [
     "any.known.x",
     "inner list[0].x",
     "inner.x",
+    "known.apiVersion",
+    "known.kind",
+    "known.metadata",
     "known.x",
     "listed[0].x",
     "listed[1].y",

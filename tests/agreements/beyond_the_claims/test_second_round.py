@@ -40,11 +40,12 @@ def asked(*, again: bool, rounds: Reinvocation | None) -> list[str]:
 
 def remembered() -> list[tuple[set[str], set[str]]]:
     """Whom a plugin that had called one webhook has called in the second round, and
-    whom it has to call again: if it finds the object as it left it, and if not.
+    whom it has to call again: if it finds the object as it left it; if another; if it has
+    left none; and if there is none any more.
     """
     rounds = []
-    for now in ({"a": 1}, {"a": 2}):
-        memory = PluginRound(called={"hook"}, output={"a": 1})
+    for left, now in (({"a": 1}, {"a": 1}), ({"a": 1}, {"a": 2}), (None, {"a": 1}), ({"a": 1}, None)):
+        memory = PluginRound(called={"hook"}, output=left)
         memory.begin(now)
         rounds.append((memory.called, memory.again))
     return rounds
@@ -66,7 +67,7 @@ def test_all_are_asked_again_once_if_anybody_has_changed_what_others_have_seen(
 
 
 def test_a_plugin_calls_those_webhooks_again_that_have_not_seen_the_object_as_it_is() -> None:
-    assert remembered() == [({"hook"}, set()), (set(), {"hook"})]
+    assert remembered() == [({"hook"}, set()), *[(set(), {"hook"})] * 3]
 
 
 def test_whom_one_change_has_brought_back_another_does_not_send_away() -> None:

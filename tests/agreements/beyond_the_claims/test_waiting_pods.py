@@ -135,3 +135,42 @@ def _woken(plugins: set[str], pending: set[str], event: ClusterEvent = GONE) -> 
 )
 def test_whoever_was_only_told_to_wait_need_not_back_off(plugins: set[str], pending: set[str], where: str) -> None:
     assert _woken(plugins, pending) == where
+
+
+@pytest.mark.parametrize(
+    ("failures", "seconds"),
+    [
+        ("", 0),
+        ("u", 1),
+        ("uu", 2),
+        ("uuuu", 8),
+        ("uuuuu", 10),
+        ("uuuuuuuuuuuuuu", 10),
+        ("e", 1),
+        ("eee", 4),
+        ("uue", 1),  # errors in a row count on their own
+        ("uuuee", 2),
+        ("eeu", 1),  # and are forgotten when the pod was only refused
+        ("eeeuu", 2),
+        ("eeeue", 1),
+    ],
+)
+def test_the_pause_doubles_and_errors_in_a_row_count_on_their_own(failures: str, seconds: float) -> None:
+    """`u`: the pod was refused; `e`: something went wrong."""
+
+    async def main() -> float:
+        queue = SchedulingQueue(default_framework(), Clock())
+        queue.add(pod("p", "1"))
+        taken = queue.try_pop()
+        for failure in failures:
+            assert taken is not None
+            taken.unschedulable_plugins = {FIT} if failure == "u" else set()
+            taken.pending_plugins = set()
+            queue.add_unschedulable(taken)
+            queue.activate(taken.key)
+            taken = queue.try_pop()
+        assert taken is not None
+        queue.close()
+        return queue.backoff_duration(taken)
+
+    assert on_virtual_time(main()) == seconds
