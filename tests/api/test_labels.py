@@ -232,3 +232,27 @@ def test_a_long_selector_is_remembered_too_and_a_very_long_one_is_not():
         first, second = (selector_from_label_selector(selector(keys)) for _ in range(2))
         assert first == second
         assert (first is second) is remembered
+
+
+def test_of_very_many_terms_about_one_key_the_narrowest_are_asked() -> None:
+    """However often the same is said, and however many bounds there are."""
+    terms = (
+        ["app"] * 1_000
+        + ["app=web"] * 1_000
+        + [f"n>{i}" for i in range(1_000)]
+        + [f"n<{i}" for i in range(2_000, 3_000)]
+    )
+    selector = parse_selector(",".join(terms))
+    assert len(selector._equals) == len(selector._present) == 1
+    assert [str(bound) for bound in selector._bounds] == ["n>999", "n<2000"]
+    for labels, matches in (
+        ({"app": "web", "n": "1000"}, True),
+        ({"app": "web", "n": "1999"}, True),
+        ({"app": "web", "n": "999"}, False),
+        ({"app": "web", "n": "2000"}, False),
+        ({"app": "web"}, False),
+        ({"app": "db", "n": "1500"}, False),
+        ({"n": "1500"}, False),
+    ):
+        assert selector.matches(labels) is matches
+        assert all(each.matches(labels) for each in selector.requirements) is matches

@@ -16,7 +16,7 @@ from lifecycle.api.labels import parse_selector
 from lifecycle.api.resources import resource
 from lifecycle.api.status import StatusError
 from lifecycle.api.wire import Object, WatchFrame
-from lifecycle.apiserver.endpoints.negotiation import json_frame
+from lifecycle.apiserver.http.frames import json_frame
 from lifecycle.apiserver.registry.strategies import strategy_for
 from lifecycle.apiserver.server.create_server_chain import create_server_chain
 from lifecycle.apiserver.server.rest_storage import new_cachers

@@ -8,7 +8,7 @@ import pytest
 
 from lifecycle.apiserver.storage.cacher import event_window
 from lifecycle.apiserver.storage.cacher.cached_object import Change
-from lifecycle.apiserver.storage.cacher.event_window import FRESH, MAX_BYTES, MIN_CHANGES, EventWindow
+from lifecycle.apiserver.storage.cacher.event_window import AT_ONCE, FRESH, MAX_BYTES, MIN_CHANGES, EventWindow
 
 
 class Busy:
@@ -46,13 +46,15 @@ def test_when_it_is_quiet_again_the_past_is_let_go() -> None:
     assert len(busy.window) == MIN_CHANGES
 
 
-def test_after_a_busy_minute_one_change_is_enough_to_let_it_go() -> None:
+def test_after_a_busy_minute_a_few_changes_are_enough_to_let_it_go() -> None:
     busy = Busy()
     busy.write(5_000, every=0.01)
     assert len(busy.window) == 5_000
     busy.write(1, every=100.0)
+    assert len(busy.window) == 5_001 - AT_ONCE
+    busy.write(4, every=0.0)
     assert len(busy.window) == MIN_CHANGES
-    assert busy.window.start == 5_001 - MIN_CHANGES
+    assert busy.window.start == 5_005 - MIN_CHANGES
 
 
 def test_it_never_grows_beyond_its_bounds(monkeypatch: pytest.MonkeyPatch) -> None:

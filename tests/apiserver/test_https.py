@@ -12,7 +12,7 @@ from typing import Any
 import pytest
 
 from lifecycle.api.wire import Request, Response, WatchFrame
-from lifecycle.apiserver.endpoints.negotiation import json_frame
+from lifecycle.apiserver.http.frames import json_frame
 from lifecycle.apiserver.pki.certificates import CertificateAuthority
 from lifecycle.apiserver.server import https
 from lifecycle.apiserver.server.https import MAX_BODY, HTTPSServer

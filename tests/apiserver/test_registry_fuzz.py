@@ -21,7 +21,8 @@ from lifecycle.api import fast_json, protobuf
 from lifecycle.api.resources import all_resources
 from lifecycle.api.status import PanicError
 from lifecycle.api.wire import Request, Response
-from lifecycle.apiserver.endpoints.negotiation import finish, json_frame
+from lifecycle.apiserver.endpoints.negotiation import finish
+from lifecycle.apiserver.http.frames import json_frame
 from lifecycle.apiserver.server.create_server_chain import create_server_chain
 from lifecycle.etcd.memory import MemoryStore
 from tests.apiserver.recorded_exchanges import ROOT, exchanges

@@ -19,8 +19,9 @@ from lifecycle.apiserver.apiextensions import controllers, served
 from lifecycle.apiserver.apiextensions.defaulting import set_schema_defaults
 from lifecycle.apiserver.apiextensions.schema_weight import AT_ONCE, RULE, schema_weight
 from lifecycle.apiserver.apiextensions.strategy import CustomResourceRules
-from lifecycle.apiserver.http.frames import encoded_frame
-from lifecycle.apiserver.registry import listing, store
+from lifecycle.apiserver.endpoints.lists import ListEndpoint
+from lifecycle.apiserver.http.frames import encoded_frame, json_frame
+from lifecycle.apiserver.registry import store
 from lifecycle.apiserver.registry.authorization import reviews
 from lifecycle.apiserver.registry.scope import scope_of
 from lifecycle.apiserver.server.create_server_chain import create_server_chain
@@ -67,18 +68,41 @@ def test_a_large_object_is_encoded_for_the_store_by_the_worker(
     assert on_real_time(scene) == [thread, thread]
 
 
+async def listed(asker: Asker, **query: str) -> list[Object]:
+    """The items that stand in the JSON of a list."""
+    request = asker.request("GET", MAPS, {key: [value] for key, value in query.items()})
+    request.accepts_object, request.headers = False, {"accept": "application/json"}
+    answer = await asker.server.handler(request)
+    items: list[Object] = fast_json.loads(answer.body or b"{}")["items"]
+    return items
+
+
 def test_a_list_of_the_past_is_read_and_encoded_by_the_worker(monkeypatch: pytest.MonkeyPatch) -> None:
     async def scene(asker: Asker) -> Any:
         made = await asker.ask("POST", MAPS, config_map(**MANY))
         assert made.obj is not None
         version = made.obj["metadata"]["resourceVersion"]
         await asker.ask("PATCH", f"{MAPS}/m", {"data": {"k0": "other"}}, kind=MERGE)
-        reads, writes = where(monkeypatch, cacher, "decode_value"), where(monkeypatch, listing, "_encoded")
-        answer = await asker.ask("GET", MAPS, resourceVersion=version, resourceVersionMatch="Exact")
-        assert answer.obj is not None
-        return [item["data"] for item in answer.obj["items"] if item["metadata"]["name"] == "m"], {*reads}, writes
+        reads, writes = where(monkeypatch, cacher, "decode_value"), where(monkeypatch, ListEndpoint, "_join")
+        items = await listed(asker, resourceVersion=version, resourceVersionMatch="Exact")
+        return [item["data"] for item in items if item["metadata"]["name"] == "m"], {*reads}, {*writes}
 
-    assert on_real_time(scene) == ([MANY], {"worker"}, ["worker"])
+    assert on_real_time(scene) == ([MANY], {"worker"}, {"worker"})
+
+
+def test_of_a_page_of_the_past_only_its_rows_are_encoded(monkeypatch: pytest.MonkeyPatch) -> None:
+    async def scene(asker: Asker) -> Any:
+        version = ""
+        for number in range(20):
+            made = await asker.ask("POST", MAPS, config_map(f"m{number:02}"))
+            assert made.obj is not None
+            version = made.obj["metadata"]["resourceVersion"]
+        await asker.ask("POST", MAPS, config_map("later"))
+        encoded = where(monkeypatch, fast_json, "dumps")
+        items = await listed(asker, resourceVersion=version, limit="3")
+        return len(items), 3 <= len(encoded) < 10
+
+    assert on_real_time(scene) == (3, True)
 
 
 @pytest.mark.parametrize(
@@ -86,10 +110,11 @@ def test_a_list_of_the_past_is_read_and_encoded_by_the_worker(monkeypatch: pytes
     [
         (WatchFrame("ADDED", {}, size=LARGE), "MainThread"),
         (WatchFrame("ADDED", {}, size=LARGE + 1), "worker"),
-        (WatchFrame("ADDED", {}, encoded=b"{}", size=LARGE + 1), "MainThread"),
+        # somebody else has had it as JSON
+        (WatchFrame("ADDED", {}, encoded=b"{}", size=LARGE + 1), "worker"),
     ],
 )
-def test_a_large_object_of_a_watch_is_shown_by_the_worker_unless_that_is_done(
+def test_a_large_object_of_a_watch_is_shown_by_the_worker(
     frame: WatchFrame, thread: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     called = where(monkeypatch, fast_json, "dumps")
@@ -99,6 +124,17 @@ def test_a_large_object_of_a_watch_is_shown_by_the_worker_unless_that_is_done(
 
     assert asyncio.run(main()) == b"{}"
     assert called == [thread]
+
+
+def test_a_line_of_json_and_what_is_bytes_already_wait_for_nobody(monkeypatch: pytest.MonkeyPatch) -> None:
+    called = where(monkeypatch, fast_json, "dumps")
+
+    async def main() -> list[bytes]:
+        frame = WatchFrame("ADDED", {}, size=LARGE + 1)
+        return [await encoded_frame(json_frame, frame), await encoded_frame(bytes, b"a line")]
+
+    assert asyncio.run(main()) == [b'{"type":"ADDED","object":{}}\n', b"a line"]
+    assert called == ["MainThread"]
 
 
 def test_a_frame_says_how_large_its_object_is_whether_its_json_is_there_or_not() -> None:
@@ -168,6 +204,32 @@ def test_a_small_object_of_a_heavy_definition_counts_as_a_large_one() -> None:
 
     assert size({"type": "object"}) == 100
     assert size(heavy) > LARGE
+
+
+def test_what_is_stored_of_a_heavy_definition_counts_by_its_weight_however_short_the_patch(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    heavy = {
+        "type": "object",
+        "properties": {"w": {"type": "string", "anyOf": [{"pattern": f"^a{i}$"} for i in range(200)]}},
+    }
+
+    async def scene(asker: Asker) -> list[str]:
+        assert (await asker.ask("POST", DEFINITIONS, definition(schema=heavy))).status == 201
+        for _ in range(1_000):
+            if (await asker.ask("GET", CRONTABS)).status == 200:
+                break
+            await asyncio.sleep(0.01)
+        annotations = {"a": "x" * 1_000}
+        made = crontab("c")
+        made["metadata"]["annotations"] = annotations
+        assert (await asker.ask("POST", CRONTABS, made)).status == 201
+        called = where(monkeypatch, store, "encode_value")
+        patch = {"metadata": {"labels": {"b": "c"}}}
+        assert (await asker.ask("PATCH", f"{CRONTABS}/c", patch, kind=MERGE)).status == 200
+        return called
+
+    assert on_real_time(scene) == ["worker"]
 
 
 def test_a_large_definition_is_checked_and_made_ready_by_the_worker(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -107,3 +107,20 @@ def test_a_large_object_is_encoded_in_parts_and_is_the_same() -> None:
     pieces = [call.args[0] for call in dumps.call_args_list]
     assert not any("data" in piece for piece in pieces if isinstance(piece, dict))
     assert max(map(len, pieces)) <= AT_ONCE
+
+
+@pytest.mark.parametrize("depth", range(245, 262))
+def test_what_is_too_deep_is_refused_in_parts_as_in_one_piece(depth: int) -> None:
+    """What could be stored and not be read again would make a list unreadable."""
+    inner: Any = "x" * 20
+    for _ in range(depth):
+        inner = [inner]
+    obj: Any = {"apiVersion": "v1", "kind": "ConfigMap", "metadata": {"name": "m"}, "data": inner}
+
+    def encoded(size: int) -> bytes | None:
+        try:
+            return encode_value(obj, size=size)
+        except TypeError:
+            return None
+
+    assert encoded(0) == encoded(LARGE + 1)

@@ -9,7 +9,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from lifecycle.api.clock import run_virtual
-from lifecycle.etcd import memory, past_versions
+from lifecycle.etcd import memory
 from lifecycle.etcd.memory import MemoryStore
 from lifecycle.etcd.past_versions import LARGEST, WHOLE, PastVersions
 from lifecycle.etcd.store import CompactedError, Event, KeyValue, prefix_end
@@ -176,8 +176,3 @@ def test_what_the_store_counts_is_what_it_holds() -> None:
         assert 0 < store._past_bytes < 0.6 * 2_000 * len(_pod(1, 300))
 
     run_virtual(main())
-
-
-def test_zlib_is_asked_for_what_it_is_good_at() -> None:
-    """The window has to reach back over the whole newer version."""
-    assert LARGEST < 1 << past_versions.FAR

@@ -58,19 +58,30 @@ def trimmed(data: bytes) -> bytes:
 def dumps_in_parts(value: Any, depth: int = 4) -> bytes:
     """What `dumps` gives, for what may be very large: the encoder has the interpreter
     for as long as it runs, and nobody else does anything meanwhile. So it is called for
-    one part after the other, down to a depth.
+    one part after the other, down to a depth. Raises JSONEncodeError.
     """
-    if not depth or not isinstance(value, dict | list):
-        return dumps(value)
+    return _in_parts(value, 0, depth)
+
+
+def _in_parts(value: Any, level: int, depth: int) -> bytes:
+    if level == depth or not isinstance(value, dict | list):
+        return _part(value, level)
     if isinstance(value, dict) and len(value) <= AT_ONCE:
         parts = [
-            b"".join((dumps(name), b":", dumps_in_parts(member, depth - 1)))
+            b"".join((dumps(name), b":", _in_parts(member, level + 1, depth)))
             for name, member in value.items()
         ]
     else:
         kind = type(value)
         rest = iter(value.items() if isinstance(value, dict) else value)
         portions = iter(lambda: kind(islice(rest, AT_ONCE)), kind())
-        parts = [dumps(portion)[1:-1] for portion in portions]
+        parts = [_part(portion, level)[1:-1] for portion in portions]
     begin, end = (b"{", b"}") if isinstance(value, dict) else (b"[", b"]")
     return b"".join((begin, b",".join(parts), end))
+
+
+def _part(value: Any, level: int) -> bytes:
+    """As deep inside as it stands in the whole, since the encoder has a limit."""
+    for _ in range(level):
+        value = [value]
+    return dumps(value)[level : -level or None]

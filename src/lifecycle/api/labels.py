@@ -42,6 +42,21 @@ __all__ = [
 ]
 
 
+def _narrowest(requirements: Iterable[Requirement]) -> tuple[Requirement, ...]:
+    """Of each key the highest lower bound and the lowest upper one: whoever keeps these
+    keeps all.
+    """
+    bounds: dict[tuple[str, str], Requirement] = {}
+    for r in requirements:
+        if r.operator in ("gt", "lt"):
+            narrowest = max if r.operator == "gt" else min
+            known = bounds.get((r.key, r.operator), r)
+            bounds[r.key, r.operator] = narrowest(
+                known, r, key=lambda one: int(one.values[0])
+            )
+    return tuple(bounds.values())
+
+
 class Selector:
     """Requirements that must all hold. Immutable; `str()` gives canonical text that
     parses to the same selector.
@@ -50,8 +65,9 @@ class Selector:
     __slots__ = (
         "_absent",
         "_allowed",
+        "_bounds",
         "_equals",
-        "_others",
+        "_present",
         "_refused",
         "nothing",
         "requirements",
@@ -63,7 +79,11 @@ class Selector:
         self.requirements = tuple(sorted(requirements, key=lambda r: r.key))
         self.nothing = nothing
         self._equals = tuple(
-            (r.key, r.values[0]) for r in self.requirements if r.operator in ("=", "==")
+            dict.fromkeys(
+                (r.key, r.values[0])
+                for r in self.requirements
+                if r.operator in ("=", "==")
+            )
         )
         # by key, so that an object is asked for its few labels, and not for each of the
         # hundred thousand keys and values that a selector may have
@@ -79,9 +99,10 @@ class Selector:
             elif r.operator in ("!=", "notin"):
                 self._refused.setdefault(r.key, set()).update(r.values)
         self._absent = frozenset(r.key for r in self.requirements if r.operator == "!")
-        self._others = tuple(
-            r for r in self.requirements if r.operator in ("exists", "gt", "lt")
+        self._present = frozenset(
+            r.key for r in self.requirements if r.operator == "exists"
         )
+        self._bounds = _narrowest(self.requirements)
 
     @property
     def empty(self) -> bool:
@@ -105,8 +126,10 @@ class Selector:
         for key, allowed in self._allowed.items():
             if labels.get(key) not in allowed:
                 return False
-        for requirement in self._others:
-            if not requirement.matches(labels):
+        if not self._present <= labels.keys():
+            return False
+        for bound in self._bounds:
+            if not bound.matches(labels):
                 return False
         if self._refused or self._absent:
             for key, value in labels.items():

@@ -16,8 +16,9 @@ from urllib.parse import parse_qs, unquote, urlsplit
 
 from lifecycle.api.late_import import late_import
 from lifecycle.api.wire import Request
-from lifecycle.apiserver.endpoints.negotiation import finish, json_frame
+from lifecycle.apiserver.endpoints.negotiation import finish
 from lifecycle.apiserver.filters.warning import warning_headers
+from lifecycle.apiserver.http.frames import json_frame
 from lifecycle.apiserver.server.generic_api_server import GenericAPIServer
 
 if TYPE_CHECKING:

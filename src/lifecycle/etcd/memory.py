@@ -19,6 +19,7 @@ from __future__ import annotations
 
 from bisect import bisect_left, insort
 from collections import deque
+from itertools import islice
 
 from lifecycle.etcd.leases import Leases
 from lifecycle.etcd.past_versions import PastVersions
@@ -43,8 +44,8 @@ RECENT = 1_000
 
 
 class MemoryStore:
-    """Implements `etcd.store.Store`. `history` is the number of revisions kept (0: all,
-    until `compact`).
+    """Implements `etcd.store.Store`. `history` is the number of revisions kept (0: any,
+    until `compact`, or there are too many bytes of them).
     """
 
     remote = False
@@ -177,10 +178,12 @@ class MemoryStore:
             watch.end_of_events(CompactedError(self._compacted))
             return watch
         if revision:
+            known = self._log[0][0] if self._log else revision
+            since = islice(self._log, max(revision - known, 0), None)
             watch.feed_all(
                 self._versions[key].event(written)
-                for written, key in self._log
-                if written >= revision and start <= key < end
+                for written, key in since
+                if start <= key < end
             )
         self._watches.add(watch)
         return watch

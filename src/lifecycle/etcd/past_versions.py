@@ -36,6 +36,8 @@ LARGEST = (1 << FAR) - MARGIN
 class Difference(bytes):
     """A value that stands for another one: what is said beside the next version."""
 
+    __slots__ = ()
+
 
 class PastVersions:
     """The versions of one key in the order of their revisions, with its deletions
@@ -66,9 +68,10 @@ class PastVersions:
 
     def at(self, revision: int) -> KeyValue | None:
         """The key as of a revision; None if it was not there."""
-        if not self.was_there(revision):
+        place = self._place(revision)
+        if place < 0 or not self._kvs[place].version:
             return None
-        return self._whole(self._place(revision))
+        return self._whole(place)
 
     def event(self, revision: int) -> Event:
         """What was written at a revision that is one of these."""

@@ -50,7 +50,7 @@ class Attributes:
     completed by their kind. Upstream: `ObjectInterfaces.GetObjectDefaulter`.
     """
     grown: int = 0
-    """Bytes, about, that plugins have added to the object."""
+    """Bytes of the object, about, once a plugin has made it larger."""
     turn: Turn = field(default_factory=Turn)
     """What the expressions of policies and webhooks take together, of which there may
     be any number.

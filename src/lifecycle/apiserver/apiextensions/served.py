@@ -53,19 +53,19 @@ class CustomResourceStore(ResourceStore):
         self._from_storage = from_storage
         self._converted: dict[int, Object] = {}
 
-    async def write(
-        self, key: str, obj: Object, expected: int, size: int = 0
+    async def _write(
+        self, key: str, obj: Object, expected: int, size: int
     ) -> Cached | None:
         """See `ResourceStore`; before, a webhook is asked for the version that is
         stored. Raises ConversionError.
         """
         if self._converter is None:
-            return await super().write(key, obj, expected, size)
+            return await super()._write(key, obj, expected, size)
         (self._converted[id(obj)],) = await self._converter.convert(
             [obj], self._kept_as
         )
         try:
-            return await super().write(key, obj, expected, size)
+            return await super()._write(key, obj, expected, size)
         finally:
             self._converted.pop(id(obj), None)
 

@@ -97,7 +97,9 @@ class ListEndpoint:
                 200, {"Content-Type": accepted.media_type}, obj=obj, size=page.size
             )
         if accepted.media_type == JSON:
-            size = 0 if self._kept(scope, page) else page.size // JOINED
+            size = page.size if page.past else page.size // JOINED
+            if self._kept(scope, page):
+                size = 0
             body = await beside(size, self._join, scope, page)
             return Response(200, {"Content-Type": JSON}, body=body)
         obj = self.list_object(scope.resource, page.rows, page.metadata)

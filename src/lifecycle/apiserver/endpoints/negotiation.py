@@ -20,6 +20,7 @@ from lifecycle.api.go_yaml import to_yaml_bytes
 from lifecycle.api.status import StatusError, failure
 from lifecycle.api.wire import Object, Request, Response, WatchFrame
 from lifecycle.api.worker import LARGE
+from lifecycle.apiserver.http.frames import json_frame
 
 JSON, YAML, PROTOBUF = (
     "application/json",
@@ -239,18 +240,6 @@ def is_pretty(request: Request) -> bool:
         if pretty
         else request.headers.get("user-agent", "").startswith(HUMAN_AGENTS)
     )
-
-
-def json_frame(frame: WatchFrame) -> bytes:
-    """One line of a JSON watch; made once for all watchers that share the frame."""
-    if frame.encoded is None:
-        obj = (
-            frame.source.json
-            if frame.source is not None
-            else fast_json.dumps(frame.object)
-        )
-        frame.encoded = b'{"type":"%b","object":%b}\n' % (frame.type.encode(), obj)
-    return frame.encoded
 
 
 def protobuf_frame(frame: WatchFrame) -> bytes:

@@ -30,7 +30,7 @@ from lifecycle.api.status import (
 from lifecycle.api.wire import Object, Request, Response, WatchFrame
 from lifecycle.apiserver.aggregation.front_proxy import NAME, NAMESPACE
 from lifecycle.apiserver.endpoints.document import page_not_found, text
-from lifecycle.apiserver.endpoints.negotiation import json_frame, negotiate
+from lifecycle.apiserver.endpoints.negotiation import negotiate
 from lifecycle.apiserver.extension_server import documents
 from lifecycle.apiserver.extension_server.delegation import (
     ALWAYS_ALLOWED_PATHS,
@@ -46,6 +46,7 @@ from lifecycle.apiserver.extension_server.terms import (
     TermStore,
     as_table,
 )
+from lifecycle.apiserver.http.frames import json_frame
 from lifecycle.apiserver.http.json_bodies import read_json
 from lifecycle.apiserver.pki.certificates import CertificateAuthority
 from lifecycle.apiserver.server.chain import (

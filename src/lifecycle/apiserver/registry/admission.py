@@ -59,7 +59,8 @@ class RequestAdmission:
         with span("apiserver", "mutating admission"):
             attributes = self.attributes(obj, old)
             await self._chain.admit(attributes)
-        self._scope.size = max(self._scope.size, attributes.grown)
+        grown = attributes.grown * self._scope.strategy.weight
+        self._scope.size = max(self._scope.size, grown)
         dedup_owner_references(obj, self._scope.warnings, AFTER_ADMISSION)
 
     async def validate(self, obj: Object | None, old: Object | None) -> None:

@@ -28,13 +28,7 @@ from lifecycle.apiserver.http.json_bodies import read_json
 from lifecycle.apiserver.storage.cacher.cache_watcher import Criteria
 from lifecycle.apiserver.storage.cacher.cached_object import Cached
 from lifecycle.apiserver.storage.cacher.cacher import Cacher
-from lifecycle.etcd.store import (
-    CompactedError,
-    FutureRevisionError,
-    KeyValue,
-    Store,
-    prefix_end,
-)
+from lifecycle.etcd.store import CompactedError, FutureRevisionError, Store, prefix_end
 
 TOKEN_VERSION = "meta.k8s.io/v1"
 EXPIRED = "The resourceVersion for the provided list is too old."
@@ -53,13 +47,15 @@ NEWEST = -1
 
 @dataclass(slots=True)
 class Page:
-    """One page: the rows, the list's metadata, and whether it is simply everything in a
-    namespace (then it can be cached).
+    """One page: the rows, the list's metadata, whether it is simply everything in a
+    namespace (then it can be cached), and whether it is of an older revision (then no
+    row has its JSON yet).
     """
 
     rows: list[Cached]
     metadata: Object = field(default_factory=dict)
     whole: bool = False
+    past: bool = False
 
     @property
     def size(self) -> int:
@@ -97,7 +93,8 @@ async def list_page(
     limit = (
         0 if options.resource_version == "0" else options.limit
     )  # who asks for "0" gets what the cache holds, in one piece
-    if revision and revision != store.revision:
+    past = bool(revision) and revision != store.revision
+    if past:
         candidates = await _past(cacher, store, criteria, revision, start)
     else:
         revision = store.revision
@@ -125,7 +122,8 @@ async def list_page(
         )
         if criteria.everything:
             metadata["remainingItemCount"] = len(candidates) - limit
-    return Page(rows, metadata, criteria.everything and not start and not limit)
+    whole = criteria.everything and not start and not limit
+    return Page(rows, metadata, whole, past)
 
 
 def _selected(
@@ -190,26 +188,15 @@ async def _past(
     except FutureRevisionError as error:
         raise status.too_large_resource_version(revision, error.current) from None
     objects = await cacher.decode_past(page.kvs)
-    size = sum(len(kv.value) for kv in page.kvs)
-    rows = await beside(size, _encoded, page.kvs, objects)
+    rows = [
+        Cached(kv.key, obj, kv.mod_revision, size=len(kv.value))
+        for kv, obj in zip(page.kvs, objects, strict=True)
+    ]
     return (
         [row for row in rows if row.key == prefix + criteria.name]
         if _is_single(cacher, criteria)
         else rows
     )
-
-
-def _encoded(kvs: list[KeyValue], objects: list[Object]) -> list[Cached]:
-    """Rows that have their JSON already: nobody else will ask for it, and to make it is
-    as dear as to read what was stored.
-    """
-    rows = [
-        Cached(kv.key, obj, kv.mod_revision)
-        for kv, obj in zip(kvs, objects, strict=True)
-    ]
-    for row in rows:
-        _ = row.json
-    return rows
 
 
 def _expired(start: str, prefix: str) -> status.StatusError:

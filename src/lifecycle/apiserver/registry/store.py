@@ -298,7 +298,7 @@ class ResourceStore:
                 check_revision(new["metadata"].pop("resourceVersion", None) or "0")
                 return await self.create(new, scope, validate), True
             self._check_uid(uid, stored.obj["metadata"]["uid"], key, scope)
-            scope.size = max(scope.size, stored.size)
+            scope.size = max(scope.size, stored.size * self.strategy.weight)
             new = await change(stored.obj)
             outcome = await self._replace(key, stored, new, scope, validate)
             if outcome is not None:
@@ -436,6 +436,9 @@ class ResourceStore:
         may be the larger part of it. Upstream: `isTooLargeError` in
         `endpoints/handlers/rest.go` (which does not do so for an apply).
         """
+        if "selfLink" in obj["metadata"]:  # nobody has one any more
+            kept = {k: v for k, v in obj["metadata"].items() if k != "selfLink"}
+            obj = {**obj, "metadata": kept}
         try:
             return await self._write(key, obj, expected, size)
         except RequestTooLargeError:
@@ -447,9 +450,6 @@ class ResourceStore:
     async def _write(
         self, key: str, obj: Object, expected: int, size: int
     ) -> Cached | None:
-        if "selfLink" in obj["metadata"]:  # nobody has one any more
-            kept = {k: v for k, v in obj["metadata"].items() if k != "selfLink"}
-            obj = {**obj, "metadata": kept}
         stored = self.to_storage(obj)
         with span("apiserver", "storage"):
             media_type = self.environment.media_type

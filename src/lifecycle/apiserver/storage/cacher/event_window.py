@@ -3,7 +3,7 @@
 A client that was away comes back with the revision it has seen last. It should be able
 to go on from there, if it was away for no longer than from one bookmark to the next. So
 the window reaches back over `FRESH` seconds, however much happens in them, and what is
-older goes with the next change. A resource that is written once a minute keeps a
+older goes with the next changes. A resource that is written once a minute keeps a
 hundred changes, and what happened yesterday is held by nobody.
 
 Each change holds a version of an object that is long past. Whoever may write decides
@@ -26,6 +26,8 @@ FRESH = 75.0
 """Seconds that a watch can go back: one bookmark's, and a few more."""
 MIN_CHANGES, MAX_CHANGES = 100, 102_400
 """So many are kept even if they are old, and no more even if they are fresh."""
+AT_ONCE = 1_000
+"""Changes that one change may push out: after a busy minute there are very many."""
 MAX_BYTES = 16 * 1024 * 1024
 """Of stored JSON, all changes of a resource together: some 8,000 versions of a pod."""
 
@@ -52,7 +54,9 @@ class EventWindow:
         """The newest change; what is too old or too much for the window goes."""
         self._changes.append(change)
         self._bytes += change.size
-        while self._is_too_much(change.recorded):
+        for _ in range(AT_ONCE):
+            if not self._is_too_much(change.recorded):
+                break
             oldest = self._changes.popleft()
             self._bytes -= oldest.size
             self.start = oldest.revision

@@ -60,12 +60,20 @@ def test_of_very_many_collisions_as_many_are_told_as_an_answer_has_room_for() ->
     assert MOST <= len(_port_warnings({"containers": [{"name": "c", "ports": ports}]}, "spec")) < MOST + 1_000
 
 
-def test_a_path_is_looked_for_by_its_parts() -> None:
-    tree = volume_path_warnings._Tree()
+def test_a_path_is_looked_for_where_it_would_stand() -> None:
+    places = volume_path_warnings._Places()
     for number in range(100):
-        assert tree.place(number, volume_path_warnings._Placed(f"d{number}/f")) == []
-    assert [one.path for one in tree.place(100, volume_path_warnings._Placed("d7"))] == ["d7/f"]
-    assert len(tree.parts) == 100
+        assert places.place(number, volume_path_warnings._Placed(f"d{number}/f")) == []
+    assert [one.path for one in places.place(100, volume_path_warnings._Placed("d7"))] == ["d7/f"]
+    assert places._lengths == {2, 4, 5}
+
+
+def test_a_path_of_very_many_parts_is_one_path() -> None:
+    places = volume_path_warnings._Places()
+    long = "/".join("a" * 300_000)
+    assert places.place(1, volume_path_warnings._Placed(long)) == []
+    assert [one.path for one in places.place(2, volume_path_warnings._Placed("a/a"))] == [long]
+    assert places._sorted == ["a/a", long]
 
 
 CLAIMS = st.builds(

@@ -7,6 +7,7 @@ Upstream: `pkg/api/pod/warnings.go` (`warningsForOverlappingVirtualPaths`,
 
 from __future__ import annotations
 
+from bisect import bisect_left, insort
 from collections.abc import Iterable
 from typing import NamedTuple
 
@@ -68,30 +69,36 @@ def overlapping_paths(volumes: list[Object]) -> list[str]:
     return warnings
 
 
-class _Tree:
-    """What is placed so far, by the parts of its paths. A volume may have twenty
-    thousand, too many to be compared with one another.
+class _Places:
+    """What is placed so far, by its path. A volume may have twenty thousand, too many
+    to be compared with one another: what lies inside a path stands together where paths
+    are sorted, and a path that it lies inside of is one of its beginnings.
     """
 
-    __slots__ = ("below", "here", "parts")
-
     def __init__(self) -> None:
-        self.parts: dict[str, _Tree] = {}
-        self.here: list[tuple[int, _Placed]] = []
-        self.below: list[tuple[int, _Placed]] = []
+        self._at: dict[str, list[tuple[int, _Placed]]] = {}
+        self._sorted: list[str] = []
+        self._lengths: set[int] = set()
 
     def place(self, number: int, one: _Placed) -> list[_Placed]:
         """Put one where it belongs; all that are at its place, above it and below it,
         in the order in which they came.
         """
-        found: list[tuple[int, _Placed]] = []
-        node = self
-        for part in one.path.split("/"):
-            node.below.append((number, one))
-            node = node.parts.setdefault(part, _Tree())
-            found += node.here
-        found += node.below
-        node.here.append((number, one))
+        path, here = one.path, self._at.get(one.path)
+        found = list(here or ())
+        for length in self._lengths:
+            if length < len(path) and path[length] == "/":
+                found += self._at.get(path[:length], ())
+        inside = slice(  # "0" is what follows "/"
+            bisect_left(self._sorted, f"{path}/"), bisect_left(self._sorted, f"{path}0")
+        )
+        for below in self._sorted[inside]:
+            found += self._at[below]
+        if here is None:
+            here = self._at[path] = []
+            insort(self._sorted, path)
+            self._lengths.add(len(path))
+        here.append((number, one))
         return [other for _, other in sorted(found)]
 
 
@@ -130,7 +137,7 @@ class _Placing:
     """Puts one path after the other, and says with which each collides."""
 
     def __init__(self, where: str) -> None:
-        self._where, self._tree = where, _Tree()
+        self._where, self._places = where, _Places()
         self._count = self._told = 0
 
     def check(self, one: _Placed) -> list[str]:
@@ -140,6 +147,6 @@ class _Placing:
         if not one.path or self._told >= MOST:
             return []
         self._count += 1
-        others = self._tree.place(self._count, one)
+        others = self._places.place(self._count, one)
         self._told += len(others)
         return [f"{self._where}: overlapping paths: {one} with {it}" for it in others]
