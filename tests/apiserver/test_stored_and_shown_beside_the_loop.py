@@ -203,7 +203,7 @@ def test_a_small_object_of_a_heavy_definition_counts_as_a_large_one() -> None:
         return scope_of(asked, row, strategy).size
 
     assert size({"type": "object"}) == 100
-    assert size(heavy) > LARGE
+    assert size(heavy) == LARGE + 1  # enough for the worker, and not so much that memory is looked after each time
 
 
 def test_what_is_stored_of_a_heavy_definition_counts_by_its_weight_however_short_the_patch(

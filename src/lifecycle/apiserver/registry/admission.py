@@ -59,7 +59,7 @@ class RequestAdmission:
         with span("apiserver", "mutating admission"):
             attributes = self.attributes(obj, old)
             await self._chain.admit(attributes)
-        grown = attributes.grown * self._scope.strategy.weight
+        grown = self._scope.strategy.weighed(attributes.grown)
         self._scope.size = max(self._scope.size, grown)
         dedup_owner_references(obj, self._scope.warnings, AFTER_ADMISSION)
 

@@ -76,10 +76,11 @@ def scope_of(request: Request, resource: Resource, strategy: Strategy) -> Reques
         warnings=request.warnings,
         strategy=strategy.in_version(request.requested_version),
         requested_version=request.requested_version,
-        size=(len(request.body) or size_of(request.obj))
-        * (YAML if "yaml" in media_type else 1)
-        * (CEL if resource.group in EXPRESSIONS else 1)
-        * strategy.weight,
+        size=strategy.weighed(
+            (len(request.body) or size_of(request.obj))
+            * (YAML if "yaml" in media_type else 1)
+            * (CEL if resource.group in EXPRESSIONS else 1)
+        ),
     )
 
 

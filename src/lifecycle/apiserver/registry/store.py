@@ -298,7 +298,7 @@ class ResourceStore:
                 check_revision(new["metadata"].pop("resourceVersion", None) or "0")
                 return await self.create(new, scope, validate), True
             self._check_uid(uid, stored.obj["metadata"]["uid"], key, scope)
-            scope.size = max(scope.size, stored.size * self.strategy.weight)
+            scope.size = max(scope.size, self.strategy.weighed(stored.size))
             new = await change(stored.obj)
             outcome = await self._replace(key, stored, new, scope, validate)
             if outcome is not None:

@@ -47,6 +47,7 @@ from lifecycle.api.schema import decode
 from lifecycle.api.schema.decode import internal_package
 from lifecycle.api.validation import content
 from lifecycle.api.wire import Object
+from lifecycle.api.worker import LARGE
 from lifecycle.apiserver.managedfields.typed import Type
 from lifecycle.apiserver.registry.printers.default import DEFAULT
 from lifecycle.apiserver.registry.printers.printer import Printer
@@ -265,6 +266,12 @@ class Strategy:
     """What only this version's form of an object carries, not its bare metadata."""
     items_carry_kind: bool = False
     """Each item of a list says what it is."""
+
+    def weighed(self, size: int) -> int:
+        """As how many bytes so many count: a few that are much work are just enough for
+        the worker.
+        """
+        return max(size, min(size * self.weight, LARGE + 1))
 
     def in_version(self, requested: str) -> Strategy:
         """The rules of what was sent in an earlier version, if there are others."""
