@@ -1,0 +1,48 @@
+"""How many requests a client sends at once, and how it saves up for more."""
+
+from __future__ import annotations
+
+import asyncio
+
+import pytest
+
+from lifecycle.cluster.rehearsal import on_virtual_time
+from lifecycle.kubectl.request.throttling import TokenBucket
+
+
+@pytest.mark.parametrize("burst", [1, 2, 3, 10])
+@pytest.mark.parametrize("idle", [0, 1, 3600], ids=["at once", "after a second", "after an hour"])
+def test_nobody_saves_up_more_than_a_burst(burst: int, idle: float) -> None:
+    bucket = TokenBucket(1.0, burst)
+    assert [bucket.reserve(0.0) for _ in range(burst + 2)] == [*([0.0] * burst), 1.0, 2.0]
+    later = idle and idle + 2.0  # two are owed by then
+    again = [bucket.reserve(later) for _ in range(burst + 2)]
+    ready = min(int(idle), burst)
+    assert again == [max(0.0, number + 1.0 - ready) + (0.0 if idle else 2.0) for number in range(burst + 2)]
+
+
+TIMES = [
+    # a second, a burst, when somebody asks, when it is sent
+    (1.0, 1, [0, 0, 0], [0, 1, 2]), (1.0, 1, [0, 0.5, 5, 5], [0, 1, 5, 6]), (1.0, 3, [0, 0, 0, 0, 0], [0, 0, 0, 1, 2]),
+    (2.0, 2, [0, 0, 0, 0, 0], [0, 0, 0.5, 1, 1.5]), (2.0, 2, [0, 0, 9, 9, 9], [0, 0, 9, 9, 9.5]),
+    (4.0, 2, [3, 3, 3.25, 3.25, 3.25], [3, 3, 3.25, 3.5, 3.75]), (5.0, 10, [0.0] * 12, [*([0.0] * 10), 0.2, 0.4]),
+]  # fmt: skip
+
+
+@pytest.mark.parametrize(("qps", "burst", "asked", "sent"), TIMES)
+def test_who_has_sent_a_burst_waits_for_each_that_follows(
+    qps: float, burst: int, asked: list[float], sent: list[float]
+) -> None:
+    async def main() -> list[float]:
+        loop = asyncio.get_running_loop()
+        began, bucket, times = loop.time(), TokenBucket(qps, burst), list[float]()
+
+        async def ask(at: float) -> None:
+            await asyncio.sleep(at)
+            await bucket.wait()
+            times.append(loop.time() - began)
+
+        await asyncio.gather(*map(ask, asked))
+        return times
+
+    assert on_virtual_time(main()) == pytest.approx(sent)
