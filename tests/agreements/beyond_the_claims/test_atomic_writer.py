@@ -51,3 +51,26 @@ def test_a_path_that_leads_out_of_it_or_is_too_long_is_refused_and_nothing_is_wr
 def test_dots_within_a_name_lead_nowhere(path: str, tmp_path: Path) -> None:
     assert AtomicWriter(tmp_path).write({path: FileProjection(b"y", 0o644)}, 0.0)
     assert (tmp_path / path).read_bytes() == b"y"
+
+
+def test_until_the_new_files_are_there_each_name_leads_to_the_old_ones(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """In the moment of the change: whoever reads finds all of the old, and then all of the new."""
+    writer, seen = AtomicWriter(tmp_path), list[dict[str, str]]()
+
+    def readable() -> dict[str, str]:
+        return {path.name: path.read_text() for path in tmp_path.iterdir() if not path.name.startswith("..")}
+
+    writer.write({"a": FileProjection(b"1", 0o644), "b": FileProjection(b"1", 0o644)}, 0.0)
+    rename = os.rename
+
+    def renamed(one: Path, other: Path) -> None:
+        seen.append(readable())
+        rename(one, other)
+        seen.append({name: (tmp_path / "..data" / name).read_text() for name in ("a", "c")})
+
+    monkeypatch.setattr(os, "rename", renamed)
+    writer.write({"a": FileProjection(b"2", 0o644), "c": FileProjection(b"2", 0o644)}, 1.0)
+    assert seen == [{"a": "1", "b": "1"}, {"a": "2", "c": "2"}]
+    assert readable() == {"a": "2", "c": "2"}

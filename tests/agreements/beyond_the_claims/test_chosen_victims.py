@@ -82,3 +82,32 @@ def test_the_node_with_most_pods_of_the_same_owner_gives_first(
     assert len(found) == 3 - replicas
     assert gone in (None, found)
     assert asked == (1 if replicas < 3 else 0)  # nobody looks for siblings who deletes nothing
+
+
+def test_not_more_than_five_hundred_go_at_once() -> None:
+    gone = set[str]()
+    mine = [_pod(str(number), "one") for number in range(620)]
+
+    class Control:
+        async def delete_pod(self, name: str, *_: Any) -> None:
+            gone.add(name)
+
+    owner: Object = {"metadata": {"name": "web", "namespace": "default", "uid": "u"}, "spec": {"replicas": 10}}
+
+    async def main() -> None:
+        expectations = ControllerExpectations(Clock())
+        await manage_replicas(
+            owner,
+            mine,
+            pod_control=cast(PodControl, Control()),
+            expectations=expectations,
+            related_pods=lambda: mine,
+            now=NOW,
+        )
+        for number in gone:
+            assert not expectations.satisfied("default/web")
+            expectations.deletion_observed("default/web", f"default/{number}")
+        assert expectations.satisfied("default/web")  # of those alone it waits to hear
+
+    on_virtual_time(main())
+    assert len(gone) == 500

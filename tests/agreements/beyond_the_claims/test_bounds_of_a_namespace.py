@@ -1,0 +1,75 @@
+"""All limit ranges of a namespace count; and the node's zone is the truth."""
+
+from __future__ import annotations
+
+import pytest
+
+from lifecycle.api.resources import resource
+from lifecycle.api.status import StatusError
+from lifecycle.api.wire import Object
+from lifecycle.apiserver.admission.attributes import CREATE, Attributes
+from lifecycle.apiserver.admission.limit_ranger import LimitRanger
+from lifecycle.apiserver.admission.pod_topology_labels import PodTopologyLabels
+from lifecycle.apiserver.storage.object_reader import StaticReader
+
+ZONE, REGION = "topology.kubernetes.io/zone", "topology.kubernetes.io/region"
+
+
+def _range(name: str, **limit: Object) -> Object:
+    return {
+        "apiVersion": "v1",
+        "kind": "LimitRange",
+        "metadata": {"name": name, "namespace": "shop"},
+        "spec": {"limits": [{"type": "Container", **limit}]},
+    }
+
+
+def _pod(**resources: Object) -> Attributes:
+    pod: Object = {
+        "metadata": {"name": "p", "namespace": "shop"},
+        "spec": {"containers": [{"name": "c", "image": "nginx", "resources": resources}]},
+    }
+    return Attributes(CREATE, resource("pods"), "", "shop", "p", pod)
+
+
+CPU, MEMORY = _range("a", max={"cpu": "1"}), _range("b", max={"memory": "1Gi"})
+
+
+@pytest.mark.parametrize(
+    ("limits", "refused"),
+    [
+        ({"cpu": "1", "memory": "1Gi"}, ""),
+        ({"cpu": "2", "memory": "1Gi"}, "cpu"),
+        ({"cpu": "1", "memory": "2Gi"}, "memory"),
+    ],
+)
+@pytest.mark.parametrize("ranges", [[CPU, MEMORY], [MEMORY, CPU]])
+def test_a_pod_keeps_within_each_of_them(limits: Object, refused: str, ranges: list[Object]) -> None:
+    asked = _pod(limits=limits, requests=limits)
+    plugin = LimitRanger(StaticReader(ranges))
+    if not refused:
+        return plugin.validate(asked)
+    with pytest.raises(StatusError, match=f"maximum {refused} usage per Container"):
+        plugin.validate(asked)
+
+
+def test_what_one_does_not_say_the_next_fills_in() -> None:
+    asked = _pod()
+    first, second = _range("a", default={"cpu": "1"}), _range("b", default={"cpu": "2", "memory": "1Gi"})
+    LimitRanger(StaticReader([first, second])).admit(asked)
+    assert asked.obj is not None
+    assert asked.obj["spec"]["containers"][0]["resources"]["limits"] == {"cpu": "1", "memory": "1Gi"}
+
+
+def test_what_a_pod_says_of_its_zone_is_put_right() -> None:
+    node: Object = {
+        "apiVersion": "v1",
+        "kind": "Node",
+        "metadata": {"name": "here", "labels": {ZONE: "z", "kubernetes.io/hostname": "here"}},
+    }
+    pod: Object = {
+        "metadata": {"name": "p", "namespace": "shop", "labels": {ZONE: "wished", REGION: "own", "app": "web"}},
+        "spec": {"nodeName": "here"},
+    }
+    PodTopologyLabels(StaticReader([node])).admit(Attributes(CREATE, resource("pods"), "", "shop", "p", pod))
+    assert pod["metadata"]["labels"] == {ZONE: "z", REGION: "own", "app": "web"}

@@ -1,0 +1,125 @@
+"""The arithmetic of a roll-out: rounded shares, when it is done, when it is looked at again, how many old pods may go."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+
+from lifecycle.api.clock import VIRTUAL_EPOCH, format_time
+from lifecycle.api.wire import Object
+from lifecycle.cluster.rehearsal import on_virtual_time
+from lifecycle.controllers.deployment.deployment_util import deployment_complete, resolve_fenceposts
+from lifecycle.controllers.deployment.progress import requeue_stuck_deployment
+from lifecycle.controllers.deployment.rolling import reconcile_old_replica_sets
+
+
+@pytest.mark.parametrize(
+    ("surge", "unavailable", "desired", "both"),
+    [
+        ("25%", "25%", 4, (1, 1)),
+        ("25%", "25%", 3, (1, 0)),  # up for what may be too many, down for what may be missing
+        ("25%", "25%", 10, (3, 2)),
+        ("1%", "99%", 1, (1, 0)),
+        (0, 0, 3, (0, 1)),  # it would never move
+        ("0%", "10%", 3, (0, 1)),
+        (0, "50%", 1, (0, 1)),
+        (2, 0, 3, (2, 0)),
+        ("0%", 1, 3, (0, 1)),
+    ],
+)
+def test_shares_are_rounded_so_that_pods_are_not_missed_and_it_moves(
+    surge: Any, unavailable: Any, desired: int, both: tuple[int, int]
+) -> None:
+    assert resolve_fenceposts(surge, unavailable, desired) == both
+
+
+WHOLE = {"updatedReplicas": 3, "replicas": 3, "availableReplicas": 3, "observedGeneration": 7}
+
+
+@pytest.mark.parametrize(
+    ("differs", "done"),
+    [
+        ({}, True),
+        ({"updatedReplicas": 2}, False),
+        ({"replicas": 4}, False),  # an old one is left
+        ({"replicas": 2}, False),
+        ({"availableReplicas": 2}, False),
+        ({"availableReplicas": 4}, False),
+        ({"observedGeneration": 6}, False),  # what it says is of an older wish
+        ({"observedGeneration": 8}, True),
+    ],
+)
+def test_it_is_done_when_all_are_new_available_and_alone_and_the_wish_was_seen(
+    differs: dict[str, int], done: bool
+) -> None:
+    deployment: Object = {"metadata": {"generation": 7}, "spec": {"replicas": 3}}
+    assert deployment_complete(deployment, {**WHOLE, **differs}) is done
+
+
+@pytest.mark.parametrize(
+    ("last_progress", "reason", "after"),
+    [
+        (0, "ReplicaSetUpdated", [101 - 60]),
+        (50, "ReplicaSetUpdated", [151 - 60]),  # each step begins the time anew
+        (-100, "ReplicaSetUpdated", [1]),  # it is over: soon
+        (-40, "ReplicaSetUpdated", [1]),
+        (0, "ProgressDeadlineExceeded", []),
+    ],
+)
+def test_whoever_is_stuck_is_looked_at_a_second_after_the_deadline_of_the_last_step(
+    last_progress: int, reason: str, after: list[float]
+) -> None:
+    """The deadline is 100 seconds, it is the 60th, and it has been progressing since before the first."""
+    condition = {
+        "type": "Progressing",
+        "status": "True",
+        "reason": reason,
+        "lastTransitionTime": format_time(VIRTUAL_EPOCH - 500),
+        "lastUpdateTime": format_time(VIRTUAL_EPOCH + last_progress),
+    }
+    deployment: Object = {
+        "metadata": {"generation": 1},
+        "spec": {"replicas": 3, "progressDeadlineSeconds": 100},
+        "status": {"conditions": [condition]},
+    }
+    asked = list[float]()
+    requeue_stuck_deployment(deployment, {"replicas": 1}, VIRTUAL_EPOCH + 60, asked.append)
+    assert asked == after
+
+
+def _set(name: str, replicas: int, available: int) -> Object:
+    return {
+        "metadata": {"name": name, "namespace": "default", "creationTimestamp": format_time(VIRTUAL_EPOCH)},
+        "spec": {"replicas": replicas},
+        "status": {"replicas": replicas, "availableReplicas": available},
+    }
+
+
+@pytest.mark.parametrize(
+    ("old", "new", "left"),
+    [
+        ((4, 4), (0, 0), 3),  # one may be missing
+        ((3, 3), (2, 2), 1),  # one is too many, one may be missing
+        ((3, 3), (2, 1), 2),  # what is new and not there yet is missing already
+        ((3, 3), (2, 0), 3),
+        ((3, 2), (2, 1), 2),  # those that do not work go first
+        ((1, 1), (4, 4), 0),
+    ],
+)
+def test_old_pods_go_as_far_as_new_ones_have_come(old: tuple[int, int], new: tuple[int, int], left: int) -> None:
+    """Four are wanted, and one may be missing."""
+
+    class Control:
+        async def scale_replica_set_and_record_event(self, rs: Object, size: int, _: Object) -> tuple[bool, Object]:
+            sizes.append(size)
+            return True, {**rs, "spec": {**rs["spec"], "replicas": size}}
+
+    sizes = list[int]()
+    rolling = {"type": "RollingUpdate", "rollingUpdate": {"maxSurge": 1, "maxUnavailable": 1}}
+    deployment: Object = {"metadata": {"name": "web"}, "spec": {"replicas": 4, "strategy": rolling}}
+    before, after = _set("old", *old), _set("new", *new)
+    control: Any = Control()
+    acted = on_virtual_time(reconcile_old_replica_sets(control, [before, after], [before], after, deployment))
+    assert (sizes[-1] if sizes else old[0]) == left
+    assert acted is (left != old[0])

@@ -1,0 +1,67 @@
+"""When a controller may look again after its own writes, and who comes next in its queue."""
+
+from __future__ import annotations
+
+import asyncio
+
+import pytest
+
+from lifecycle.api.clock import Clock
+from lifecycle.client.workqueue import WorkQueue
+from lifecycle.cluster.rehearsal import on_virtual_time
+from lifecycle.controllers.expectations import EXPECTATIONS_TIMEOUT, ControllerExpectations
+
+
+@pytest.mark.parametrize(
+    ("creations", "deletions", "seen_creations", "seen_deletions", "satisfied"),
+    [
+        (0, "", 0, "", True),
+        (2, "", 1, "", False),
+        (2, "", 2, "", True),
+        (2, "", 3, "", True),  # one more than expected
+        (0, "ab", 0, "a", False),
+        (0, "ab", 0, "aa", False),  # a deletion is seen twice
+        (0, "ab", 0, "ba", True),
+        (1, "a", 1, "", False),  # both have to come
+        (1, "a", 0, "a", False),
+        (1, "a", 1, "a", True),
+        (1, "", 0, "x", False),
+    ],
+)
+def test_all_that_was_asked_for_has_to_be_seen(
+    creations: int, deletions: str, seen_creations: int, seen_deletions: str, satisfied: bool
+) -> None:
+    async def main() -> tuple[bool, bool]:
+        expectations = ControllerExpectations(Clock())
+        expectations.expect("key", creations=creations, deletions=deletions)
+        for _ in range(seen_creations):
+            expectations.creation_observed("key")
+        for name in seen_deletions:
+            expectations.deletion_observed("key", name)
+        at_once = expectations.satisfied("key")
+        await asyncio.sleep(EXPECTATIONS_TIMEOUT + 1)
+        return at_once, expectations.satisfied("key")
+
+    assert on_virtual_time(main()) == (satisfied, True)  # an event that never comes does not block for ever
+
+
+def test_what_is_wanted_again_while_it_is_worked_on_goes_to_the_end() -> None:
+    async def main() -> list[str]:
+        queue, order = WorkQueue[str](), list[str]()
+        for key in ("a", "b", "c"):
+            queue.add(key)
+        first = await queue.get()
+        assert first is not None
+        queue.add(first)
+        queue.add(first)  # once is enough
+        assert len(queue) == 2  # not before it is done
+        queue.done(first)
+        order.append(first)
+        while len(queue):
+            key = await queue.get()
+            assert key is not None
+            order.append(key)
+            queue.done(key)
+        return order
+
+    assert on_virtual_time(main()) == ["a", "b", "c", "a"]
