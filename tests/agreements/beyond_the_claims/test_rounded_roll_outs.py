@@ -104,6 +104,8 @@ def _set(name: str, replicas: int, available: int) -> Object:
         ((3, 3), (2, 1), 2),  # what is new and not there yet is missing already
         ((3, 3), (2, 0), 3),
         ((3, 2), (2, 1), 2),  # those that do not work go first
+        ((3, 1), (2, 1), 2),  # and those of the new ones that do not work yet count with them
+        ((3, 0), (2, 2), 1),
         ((1, 1), (4, 4), 0),
     ],
 )
