@@ -11,7 +11,13 @@ import pytest
 from lifecycle.api.clock import run_virtual
 from lifecycle.cri.apis.container import ContainerMetadata, ContainerState, ContainerStatus
 from lifecycle.cri.apis.image import Image
-from lifecycle.kubelet.images.image_gc_manager import FsStats, ImageGCManager, ImageGCPolicy, ImageRecord
+from lifecycle.kubelet.images.image_gc_manager import (
+    FsStats,
+    ImageGCManager,
+    ImageGCPolicy,
+    ImageRecord,
+    amount_to_free,
+)
 
 SIZE = 10
 
@@ -158,3 +164,20 @@ def test_when_one_came_is_what_it_is_told_and_when_one_was_used_is_now() -> None
     node.use(image_id="sha256:a")
     run_virtual(node.manager.detect_images(NEVER))
     assert node.records() == {"a": ImageRecord(NEVER, 1000.0, SIZE), "b": ImageRecord(NEVER, NEVER, SIZE)}
+
+
+ROOM = [
+    # from which percent on, down to which, available of a thousand, to be freed
+    (85, 80, 1000, 0), (85, 80, 160, 0), (85, 80, 159, 41), (85, 80, 150, 50), (85, 80, 149, 51), (85, 80, 0, 200),
+    (85, 85, 160, 0), (85, 85, 150, 0), (85, 85, 149, 1), (85, 0, 100, 900), (100, 80, 10, 0), (100, 80, 9, 191),
+    (100, 80, 0, 200), (0, 0, 1000, 0), (0, 0, 400, 600), (1, 0, 1000, 0), (1, 0, 999, 1), (1, 0, 990, 10),
+    # more than there can be, as some file systems say: all of it is free, and no more
+    (85, 80, 1200, 0), (0, 0, 1200, 0), (0, 0, 5000, 0),
+]  # fmt: skip
+
+
+@pytest.mark.parametrize(("high", "low", "available", "bytes_"), ROOM)
+def test_so_much_has_to_go_as_is_missing_once_a_broken_percent_of_it_is_too_much(
+    high: int, low: int, available: int, bytes_: int
+) -> None:
+    assert amount_to_free(FsStats(available, 1000), ImageGCPolicy(high, low)) == bytes_

@@ -7,7 +7,9 @@ is made to pull again, even under `IfNotPresent`; the registry then decides. Ima
 were on the node before the kubelet pulled anything are not checked.
 
 Records are kept by image and, within it, by name without tag or digest; of credentials
-only a hash is kept.
+only a hash is kept, beside the secret that they came from. Whoever brings the same
+credentials out of another secret, or that secret with other credentials in it, is
+believed, and that is written down, too: passwords are changed, and secrets are copied.
 
 Upstream: `pkg/kubelet/images/pullmanager/image_pull_manager.go`
 (`PullManager.MustAttemptImagePull`, `RecordImagePulled`), feature
@@ -26,6 +28,11 @@ from lifecycle.cri.apis.image import AuthConfig
 from lifecycle.kubelet.images.credentials import TrackedAuth
 
 Secret = tuple[str, str, str]
+NODES_OWN: Secret = ("", "", "")
+WRITE_RECORD_WHILE_MATCHING_LIMIT = 100
+"""Secrets of an image beyond which no more are written down by asking: namespaces may
+come and go without end.
+"""
 
 
 def credential_hash(auth: AuthConfig) -> str:
@@ -40,8 +47,8 @@ def credential_hash(auth: AuthConfig) -> str:
 @dataclass(slots=True)
 class _Record:
     node_pods_accessible: bool = False
-    credentials: dict[str, set[Secret]] = field(default_factory=dict)
-    """Secrets by the hash of what was in them."""
+    credentials: dict[Secret, str] = field(default_factory=dict)
+    """The hash of what was in it, by secret."""
 
 
 class PullRecords:
@@ -68,12 +75,10 @@ class PullRecords:
         needed. The node's own open it to all pods.
         """
         record = self._records.setdefault(image_ref, {}).setdefault(image, _Record())
-        if used is None or not used.secret[1]:
+        if used is None or used.secret == NODES_OWN:
             record.node_pods_accessible = True
         else:
-            record.credentials.setdefault(credential_hash(used.auth), set()).add(
-                used.secret
-            )
+            record.credentials[used.secret] = credential_hash(used.auth)
         self._end_intent(image)
 
     def must_attempt_image_pull(
@@ -89,12 +94,15 @@ class PullRecords:
             return True
         if record.node_pods_accessible:
             return False
+        known = record.credentials
+        room = len(known) < WRITE_RECORD_WHILE_MATCHING_LIMIT
         for tracked in credentials:
-            secrets = record.credentials.get(credential_hash(tracked.auth))
-            if secrets is not None:
-                secrets.add(
-                    tracked.secret
-                )  # the same credentials under another name count as well
+            if tracked.secret == NODES_OWN:
+                continue
+            proof = credential_hash(tracked.auth)
+            if proof in known.values() or (room and tracked.secret in known):
+                if room:  # it is believed from now on, with what is in it now
+                    known[tracked.secret] = proof
                 return False
         return True
 
