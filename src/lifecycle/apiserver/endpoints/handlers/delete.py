@@ -19,6 +19,10 @@ from lifecycle.apiserver.registry.scope import RequestScope
 from lifecycle.apiserver.storage.cacher.cached_object import Cached
 
 DELETE_COLLECTION_PAGE = 10_000
+INTERNAL = "meta.k8s.io/__internal"
+"""What the audit log says of options, whatever the client has said: upstream, what is
+decoded has no version.
+"""
 
 
 async def delete_resource(
@@ -61,7 +65,7 @@ async def _options(request: Request, scope: RequestScope) -> DeleteOptions:
     options = await beside(scope.size, read_delete_options, request)
     if request.body:
         said = {key: value for key, value in options.items() if value is not None}
-        log_request_object({"kind": "DeleteOptions", "apiVersion": "v1", **said})
+        log_request_object({**said, "kind": "DeleteOptions", "apiVersion": INTERNAL})
     preconditions = options.get("preconditions") or {}
     scope.dry_run = bool(options.get("dryRun"))
     return DeleteOptions(
