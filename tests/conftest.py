@@ -50,8 +50,8 @@ def pytest_xdist_auto_num_workers(config: pytest.Config) -> int | None:
 
 
 def pytest_collection_finish() -> None:
-    """What is here now stays until the end: the garbage collector need not look through it again and again, nor so often; nor once
-    more, for a tenth of it that is a tenth of the time all this has taken."""
+    """What is here now stays until the end: the garbage collector need not look through it again and again, nor so often. Nor now:
+    that would take a tenth of the time of the collection, and find little."""
     gc.freeze()
     gc.set_threshold(50_000, 20, 50)
     gc.enable()

@@ -22,6 +22,15 @@ from lifecycle.controllers.manager import CONTROLLERS
 
 ALL: dict[str, Kept] = {each["name"]: each for each in json.loads(gzip.decompress(KEPT.read_bytes()))}
 
+QUIET = {
+    "endpointslice-mirroring-of-a-selector",  # these slices are another controller's
+    "persistentvolume-protection-new",  # admission has put the finalizer on
+    "persistentvolumeclaim-protection-new",
+    "persistentvolumeclaim-protection-used",
+    "ttl-after-finished-running",
+}
+"""Situations in which there is nothing to do."""
+
 
 def theirs(kept: Kept) -> list[tuple[str, Object]]:
     found = []
@@ -61,6 +70,11 @@ def ours(kept: Kept) -> list[tuple[str, Object]]:
 @pytest.mark.parametrize("name", ALL)
 def test_the_same_is_written_first(name: str) -> None:
     assert compared(ALL[name], ours(ALL[name])) == compared(ALL[name], theirs(ALL[name]))
+
+
+def test_where_nothing_is_written_that_is_what_the_real_one_does() -> None:
+    """A recording that failed would look the same."""
+    assert {name for name, kept in ALL.items() if not compared(kept, theirs(kept))} == QUIET
 
 
 def test_every_situation_is_kept() -> None:
