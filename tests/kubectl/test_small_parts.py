@@ -419,7 +419,7 @@ ORDER = "$setElementOrder/containers"
 @pytest.mark.parametrize(
     ("original", "modified", "current", "patch"),
     [
-        ({}, {"x": 1}, {"x": 1, "y": 2}, {}), ({"y": 1}, {"x": 1}, {"x": 2, "y": 1}, {"x": 1, "y": None}), ({"y": 1}, {}, {}, {}),
+        ({}, {"x": 1}, {"x": 1, "y": 2}, {}), ({"y": 1}, {"x": 1}, {"x": 2, "y": 1}, {"x": 1, "y": None}), ({"y": 1}, {}, {}, {"y": None}),
         (pod(A), pod(A), pod(A, B), {}),
         (pod(A), pod(A2), pod(A), {"spec": {ORDER: [{"name": "a"}], "containers": [A2]}}),
         (pod(A, B), pod(A), pod(A, B), {"spec": {ORDER: [{"name": "a"}], "containers": [{"$patch": "delete", "name": "b"}]}}),

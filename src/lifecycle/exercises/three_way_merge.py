@@ -18,10 +18,10 @@ last_applied: what your file said the last time, {} if there was none.
 wanted:       what your file says now.
 live:         what the server has.
 Returns a merge patch, {} if there is nothing to do: a key of `wanted` that the server
-has otherwise or not at all is set; a key that you wanted the last time, do not want any
-more, and that is still there, is deleted with null; all else is left alone. Two objects
-are compared key by key in the same way, and appear in the patch only if there is
-something to do in them. Lists are compared and sent as a whole."""
+has otherwise or not at all is set; a key that you wanted the last time and do not want
+any more is deleted with null, whether or not it is still there; all else is left alone.
+Two objects are compared key by key in the same way, and appear in the patch only if
+there is something to do in them. Lists are compared and sent as a whole."""
 
 STARTER = '''\
 def apply_patch(last_applied, wanted, live):

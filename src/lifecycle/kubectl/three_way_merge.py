@@ -1,9 +1,10 @@
 """The patch of a client-side apply: what to change from *current* to *modified*, and
 what to delete because only *original* had it.
 
-Fields that others set are in neither and stay. With a schema the result is a strategic
-merge patch, without one a JSON merge patch (custom resources), in which lists are
-replaced.
+Fields that others set are in neither and stay. What is to be deleted is found without a
+look at *current*: somebody may have deleted it already, and the patch says it all the
+same. With a schema the result is a strategic merge patch, without one a JSON merge
+patch (custom resources), in which lists are replaced.
 
 Upstream: `apimachinery/pkg/util/strategicpatch/patch.go` (`CreateThreeWayMergePatch`,
 `diffMaps`, `diffLists`), `apimachinery/pkg/util/jsonmergepatch/patch.go`, v1.36.
@@ -54,7 +55,7 @@ def _diff_maps(
         elif modified_value != current_value:
             patch[key] = modified_value
     for key in original:
-        if key not in modified and key in current:
+        if key not in modified:
             patch[key] = None
     return patch
 
@@ -104,7 +105,7 @@ def _diff_lists(
     items += [
         {"$patch": "delete", merge_key: name}
         for name in original_by_key
-        if name not in modified_keys and name in current_by_key
+        if name not in modified_keys
     ]
     if not items and _in_order(
         [name for name in current_by_key if name in modified_keys], modified, merge_key
@@ -130,7 +131,7 @@ def _scalars(
     key: str, original: list[Any], modified: list[Any], current: list[Any]
 ) -> Map:
     added = [item for item in modified if item not in current]
-    gone = [item for item in original if item not in modified and item in current]
+    gone = [item for item in original if item not in modified]
     patch: Map = {}
     if added or gone:
         patch[f"$setElementOrder/{key}"] = modified

@@ -412,7 +412,7 @@ SLIPS: dict[str, tuple[str, ...]] = {
         "empty objects stay",
         "lists grow",
         "only what changed in the file",
-        "gone is deleted again",
+        "gone is left alone",
         "nothing is deleted",
         "whatever is not wanted goes",
     ),

@@ -24,7 +24,7 @@ def three_way_merge(slip: str) -> Callable[..., Any]:
                         found[key] = [*there, *(item for item in mine if item not in there)]
                 elif mine != there and not (slip == "only what changed in the file" and last.get(key) == mine):
                     found[key] = mine
-            elif key in last and (key in live or slip == "gone is deleted again"):
+            elif key in last and (key in live or slip != "gone is left alone"):
                 if slip != "nothing is deleted":
                     found[key] = None
             elif key in live and slip == "whatever is not wanted goes":
