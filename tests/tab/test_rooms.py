@@ -60,6 +60,7 @@ FILES_ON_A_MACHINE = {
     "cli/test_refusals.py": "a program that is interrupted",
     "cli/test_what_components_are_told.py": "programs that are sent signals",
     "cli/test_words_in_full.py": "a terminal",
+    "faults/test_command_line.py": "programs, each forked from one that is loaded",
 }
 """The same of single files, or of folders of them."""
 
