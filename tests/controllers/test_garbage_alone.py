@@ -229,6 +229,18 @@ def test_those_that_wait_for_each_other_in_a_circle_no_longer_block() -> None:
     run_virtual(main())
 
 
+def test_one_dependent_that_waits_is_enough_to_see_a_circle() -> None:
+    """Another one, which somebody holds, has nothing to do with it."""
+    objects = (
+        thing("a", ref("b", blocks=True), finalizers=(FOREGROUND,), going=True),
+        thing("b", ref("a", blocks=True)),
+        thing("c", ref("b", blocks=True), finalizers=("mine",)),
+    )
+    _, there = collected(objects)
+    assert "a" not in there  # `b` blocks it no longer, although it waits for `c`
+    assert {"b", "c"} <= set(there)
+
+
 def test_an_owner_that_is_not_there_is_asked_for_once_for_all_that_it_had() -> None:
     gets: list[str] = []
 
