@@ -23,7 +23,7 @@ from lifecycle.apiserver.server.rest_storage import new_cachers
 from lifecycle.apiserver.storage.cache_reader import CacheReader
 from lifecycle.apiserver.storage.cacher import event_window
 from lifecycle.apiserver.storage.cacher.cache_watcher import CacheWatcher, Criteria
-from lifecycle.apiserver.storage.cacher.cached_object import with_resource_version
+from lifecycle.apiserver.storage.cacher.cached_object import Cached, with_resource_version
 from lifecycle.apiserver.storage.cacher.cacher import Cacher
 from lifecycle.etcd.codec import encode_value
 from lifecycle.etcd.keys import registry_key, resource_prefix
@@ -106,7 +106,7 @@ def test_a_version_that_is_not_stored_shares_what_the_stored_one_has_decoded() -
             revision = await store.put(key, encode_value(obj))
             assert revision is not None
             metadata = {**obj["metadata"], "resourceVersion": str(revision)}
-            stored.written(key, {**obj, "metadata": metadata}, revision)
+            stored.written(Cached(key, {**obj, "metadata": metadata}, revision))
 
         def seen(cacher: Cacher) -> Object:
             cacher.catch_up()

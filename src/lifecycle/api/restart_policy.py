@@ -20,6 +20,12 @@ RESTART, RESTART_ALL_CONTAINERS = "Restart", "RestartAllContainers"
 """The actions of rules."""
 
 
+def restart_policy(spec: Object, container: Object) -> str:
+    """The container's own policy, else that of the pod."""
+    own: str = container.get("restartPolicy") or spec.get("restartPolicy") or "Always"
+    return own
+
+
 def should_restart(policy: str, exit_code: int) -> bool:
     """What a policy says about a container that ended."""
     return policy == "Always" or (policy == "OnFailure" and exit_code != 0)
@@ -41,10 +47,7 @@ def container_should_restart(spec: Object, container: Object, exit_code: int) ->
     rule = matching_rule(container, exit_code)
     if rule is not None and rule.get("action") in (RESTART, RESTART_ALL_CONTAINERS):
         return True
-    return should_restart(
-        container.get("restartPolicy") or spec.get("restartPolicy") or "Always",
-        exit_code,
-    )
+    return should_restart(restart_policy(spec, container), exit_code)
 
 
 def all_containers_could_restart(spec: Object) -> bool:

@@ -39,8 +39,8 @@ class PluginRound:
         self.called.clear()
 
     async def keep(self, obj: Object | None, size: int) -> None:
-        """How the plugin has left the object, which may go on changing and has grown by
-        about `size` bytes.
+        """How the plugin has left the object, which may go on changing. `size`: bytes
+        of its JSON, about, if there may be many.
         """
         self.output = await beside(size, _copied, obj)
 

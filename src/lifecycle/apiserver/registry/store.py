@@ -474,13 +474,8 @@ class ResourceStore:
                 {**written["metadata"], "resourceVersion": str(revision)}
             ),
         }
-        return self.cacher.written(
-            key,
-            stamped,
-            revision,
-            value if stored is obj and media_type == JSON else None,
-            len(value),
-        )
+        known = value if stored is obj and media_type == JSON else None
+        return self.cacher.written(Cached(key, stamped, revision, known, len(value)))
 
     async def erase(self, key: str, stored: Cached) -> int | None:
         """Delete on condition that nothing happened since; the revision, or None."""

@@ -57,7 +57,6 @@ FIRST_REQUEST_TIMEOUT = 32.0
 IDLE_TIMEOUT = 90.0
 TLS_HANDSHAKE_TIMEOUT = 10.0
 MAX_HEADER = 1 << 20
-
 _SETTINGS: dict[str, Any] = {
     "access_log": None,
     "keepalive_timeout": IDLE_TIMEOUT,

@@ -49,6 +49,7 @@ from lifecycle.controllers.node_lifecycle.zones import (
     zone_key,
 )
 from lifecycle.controllers.object_copy import mutable_copy
+from lifecycle.controllers.pod_conditions import patch_pod_status
 from lifecycle.controllers.pod_readiness import is_pod_ready
 
 log = logging.getLogger(__name__)
@@ -245,20 +246,13 @@ class NodeLifecycleController:
         for pod in self._pods.indexer.by_index(BY_NODE, node):
             if not is_pod_ready(pod):
                 continue
-            meta = pod["metadata"]
             ready = get_condition(pod, "Ready") or {}
             condition = update_pod_condition(
                 pod, {**ready, "status": "False"}, self._clock.timestamp()
             )
             try:
-                await self._client.patch(
-                    self._pods.resource, meta["name"], meta["namespace"],
-                    {
-                        "metadata": {"uid": meta["uid"]},
-                        "status": {"conditions": [condition]},
-                    },
-                    patch_type=STRATEGIC_MERGE_PATCH, subresource="status",
-                )  # fmt: skip
+                status = {"conditions": [condition]}
+                await patch_pod_status(self._client, pod, status)
             except REQUEST_ERRORS as error:
                 if not isinstance(error, StatusError) or error.code != 404:
                     self._retry.add(node)

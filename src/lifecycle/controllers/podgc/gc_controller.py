@@ -16,9 +16,9 @@ from lifecycle.api.names import NameSource
 from lifecycle.api.resources import resource
 from lifecycle.api.status import StatusError
 from lifecycle.api.wire import Object
-from lifecycle.client.rest import REQUEST_ERRORS, STRATEGIC_MERGE_PATCH, Client
+from lifecycle.client.rest import REQUEST_ERRORS, Client
 from lifecycle.client.shared_informer import SharedInformerFactory
-from lifecycle.controllers.pod_conditions import disruption_target
+from lifecycle.controllers.pod_conditions import disruption_target, patch_pod_status
 from lifecycle.controllers.pod_readiness import is_pod_ready, is_pod_terminal
 
 log = logging.getLogger(__name__)
@@ -130,11 +130,7 @@ class PodGCController:
                 status["conditions"] = [condition]
         try:
             if status:
-                await self._client.patch(
-                    self._pods.resource, meta["name"], meta["namespace"],
-                    {"metadata": {"uid": meta["uid"]}, "status": status},
-                    patch_type=STRATEGIC_MERGE_PATCH, subresource="status",
-                )  # fmt: skip
+                await patch_pod_status(self._client, pod, status)
             await self._client.delete(
                 self._pods.resource, meta["name"], meta["namespace"], grace_period=0
             )

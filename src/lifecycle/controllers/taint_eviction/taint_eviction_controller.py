@@ -24,11 +24,11 @@ from lifecycle.api.taints import tolerates
 from lifecycle.api.wire import Object
 from lifecycle.client.events import EventRecorder
 from lifecycle.client.keyed_worker import run_workers
-from lifecycle.client.rest import REQUEST_ERRORS, STRATEGIC_MERGE_PATCH, Client
+from lifecycle.client.rest import REQUEST_ERRORS, Client
 from lifecycle.client.shared_informer import SharedInformerFactory
 from lifecycle.client.store import meta_namespace_key
 from lifecycle.client.workqueue import RateLimitingQueue
-from lifecycle.controllers.pod_conditions import disruption_target
+from lifecycle.controllers.pod_conditions import disruption_target, patch_pod_status
 
 BY_NODE = "nodeName"
 RETRIES = 5
@@ -207,14 +207,8 @@ class TaintEvictionController:
                     pod, "DeletionByTaintManager", message, self._clock.timestamp()
                 )
                 if condition is not None:
-                    patch = {
-                        "metadata": {"uid": meta["uid"]},
-                        "status": {"conditions": [condition]},
-                    }
-                    await self._client.patch(
-                        self._pods.resource, meta["name"], meta["namespace"], patch,
-                        patch_type=STRATEGIC_MERGE_PATCH, subresource="status",
-                    )  # fmt: skip
+                    status = {"conditions": [condition]}
+                    await patch_pod_status(self._client, pod, status)
                 await self._client.delete(
                     self._pods.resource, meta["name"], meta["namespace"]
                 )

@@ -16,7 +16,11 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 
 from lifecycle.api.pod_util import is_restartable_init_container
-from lifecycle.api.restart_policy import container_should_restart, should_restart
+from lifecycle.api.restart_policy import (
+    container_should_restart,
+    restart_policy,
+    should_restart,
+)
 from lifecycle.api.wire import Object
 from lifecycle.cri.apis.container import ContainerState, ContainerStatus
 from lifecycle.kubelet.container.container_facts import LOST_KILLED
@@ -85,7 +89,7 @@ def compute_init_container_actions(
         elif last_run.state is ContainerState.CREATED:
             actions.to_start.insert(0, container)
         elif last_run.state is ContainerState.UNKNOWN:
-            if not should_restart(_policy(spec, container), LOST_KILLED):
+            if not should_restart(restart_policy(spec, container), LOST_KILLED):
                 return InitContainerActions(pod_failed=True)
             _kill_before_restart(container, last_run, actions)
         reached = True
@@ -132,11 +136,6 @@ def _keep_running(
         _kill_before_restart(container, run, actions)
     else:
         actions.to_start.insert(0, container)
-
-
-def _policy(spec: Object, container: Object) -> str:
-    policy: str = container.get("restartPolicy") or spec.get("restartPolicy") or ""
-    return policy or "Always"
 
 
 def _kill_before_restart(

@@ -236,20 +236,12 @@ class Cacher:
             return None
         return cached.obj
 
-    def written(
-        self,
-        key: str,
-        obj: Object,
-        revision: int,
-        value: bytes | None = None,
-        size: int = 0,
-    ) -> Cached:
-        """The writer hands over what it wrote at a revision, so that nobody has to
-        decode it again.
+    def written(self, cached: Cached) -> Cached:
+        """The writer hands over what it wrote, so that nobody has to decode it again.
+        Returns the same.
         """
-        cached = Cached(key, obj, revision, value, size)
-        if revision > self.revision:
-            self._written[revision] = cached
+        if cached.revision > self.revision:
+            self._written[cached.revision] = cached
         return cached
 
     def _apply(self, batch: Iterable[Event]) -> None:
