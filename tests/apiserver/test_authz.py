@@ -243,6 +243,34 @@ def test_a_changed_binding_counts_at_once() -> None:
     assert verdict == Verdict(Decision.ALLOW, 'RBAC: allowed by RoleBinding "b/m" of ClusterRole "gone" to User "u"')
 
 
+class Counted(dict[str, Any]):
+    """A binding that counts how often its subjects are looked at."""
+
+    looks = 0
+
+    def get(self, key: str, default: Any = None) -> Any:
+        self.looks += key == "subjects"
+        return super().get(key, default)
+
+
+def test_a_binding_is_read_again_only_if_it_has_changed() -> None:
+    head: Object = {
+        "apiVersion": f"{RBAC}/v1",
+        "kind": "ClusterRoleBinding",
+        "roleRef": {"kind": "ClusterRole", "name": "r"},
+    }
+    crowd = Counted(head, metadata={"name": "crowd"}, subjects=[{"kind": "User", "name": f"u{i}"} for i in range(1000)])
+    reader = StaticReader([crowd])
+    authorizer = RBACAuthorizer(reader)
+    question = resource_question("get", "", "pods")
+    for number in range(5):
+        reader.put({**head, "metadata": {"name": f"b{number}"}, "subjects": [{"kind": "User", "name": f"v{number}"}]})
+        assert "not found" in authorizer.authorize(UserInfo(f"v{number}"), question).reason
+    assert crowd.looks == 1
+    reader.put(Counted(crowd, subjects=[]))
+    assert not authorizer.authorize(UserInfo("u7"), question).reason
+
+
 def test_the_union_takes_the_first_opinion_and_collects_reasons() -> None:
     class Denies(AlwaysDeny):
         def authorize(self, user: UserInfo, info: RequestInfo) -> Verdict:

@@ -6,9 +6,9 @@ RoleBindings in their own namespace. Rules only add up: nothing can take a right
 so the order of rules matters to nobody but the reader of the audit log, who is told the
 first that matched.
 
-The API server decides on every request, so the bindings are turned around once – from
-"binding lists subjects" to "subject has bindings" – and the rules that match a question
-are remembered. Any change to a role or binding makes a fresh start.
+The API server decides on every request, so each binding is read once – from a list of
+subjects to a look-up by name – and the rules that match a question are remembered. Any
+change to a role or binding forgets the answers; only the changed binding is read anew.
 
 Upstream: `plugin/pkg/auth/authorizer/rbac/rbac.go` (`RBACAuthorizer`),
 `pkg/registry/rbac/validation/rule.go` (`DefaultRuleResolver.VisitRulesFor`), v1.36.
@@ -38,10 +38,8 @@ NON_RESOURCE_RULE = ("verbs", "nonResourceURLs")
 
 @dataclass(slots=True, frozen=True)
 class Grant:
-    """A binding as one of its subjects sees it. `order` is the binding's place."""
+    """A binding as one of its subjects sees it."""
 
-    order: int
-    subject_order: int
     namespace: str
     binding: Object
     subject: Object
@@ -63,13 +61,30 @@ class Grant:
         return f"RBAC: allowed by {text}"
 
 
+@dataclass(slots=True, frozen=True)
+class _Subjects:
+    """Whom a binding names, each by the first of its subjects that does."""
+
+    binding: Object
+    users: dict[str, int]
+    groups: dict[str, int]
+
+    def first(self, user: UserInfo) -> int | None:
+        """The place of the first subject that is the user or one of their groups."""
+        places = [self.groups[group] for group in user.groups if group in self.groups]
+        if user.name in self.users:
+            places.append(self.users[user.name])
+        return min(places, default=None)
+
+
 @dataclass(slots=True)
 class _Snapshot:
-    """Everything worked out from one state of roles and bindings."""
+    """Everything worked out from one state of roles and bindings. `bindings`: of each
+    namespace by their names; those for the whole cluster under "".
+    """
 
     state: tuple[int, ...]
-    users: dict[str, list[Grant]] = field(default_factory=dict)
-    groups: dict[str, list[Grant]] = field(default_factory=dict)
+    bindings: dict[str, dict[str, _Subjects]] = field(default_factory=dict)
     memo: BoundedCache[
         tuple[object, ...], tuple[tuple[tuple[str, ...] | None, Verdict], ...]
     ] = field(default_factory=lambda: BoundedCache(MEMO_SIZE))
@@ -102,7 +117,7 @@ class RBACAuthorizer:
             )
         candidates = snapshot.memo.get(key)
         if candidates is None:
-            candidates = tuple(self._candidates(snapshot, user, info))
+            candidates = tuple(self._candidates(user, info))
             snapshot.memo.put(key, candidates)
         name = info.name
         for names, verdict in candidates:
@@ -116,14 +131,17 @@ class RBACAuthorizer:
         """The bindings that name the user, cluster-wide ones first, each once and by
         its first subject that matches.
         """
-        snapshot = self._current()
-        by_order: dict[int, Grant] = {}
-        for grant in snapshot.users.get(user.name, ()):
-            _keep_first_subject(by_order, grant, namespace)
-        for group in user.groups:
-            for grant in snapshot.groups.get(group, ()):
-                _keep_first_subject(by_order, grant, namespace)
-        return [by_order[order] for order in sorted(by_order)]
+        bindings = self._current().bindings
+        grants = []
+        for scope in dict.fromkeys(("", namespace)):
+            for subjects in bindings.get(scope, {}).values():
+                place = subjects.first(user)
+                if place is not None:
+                    binding = subjects.binding
+                    rules, error = self.role_rules(binding.get("roleRef") or {}, scope)
+                    subject = binding["subjects"][place]
+                    grants.append(Grant(scope, binding, subject, rules, error))
+        return grants
 
     def rules_for(self, user: UserInfo, namespace: str) -> UserRules:
         """The user's rules, as bound; a missing role is an error, not the end."""
@@ -164,7 +182,7 @@ class RBACAuthorizer:
         return tuple(role.get("rules") or ()), ""
 
     def _candidates(
-        self, snapshot: _Snapshot, user: UserInfo, info: RequestInfo
+        self, user: UserInfo, info: RequestInfo
     ) -> Iterator[tuple[tuple[str, ...] | None, Verdict]]:
         """What could answer a question, in order: the names each covers (None: all) and
         the verdict it gives.
@@ -200,41 +218,34 @@ class RBACAuthorizer:
         return snapshot
 
     def _index(self, state: tuple[int, ...]) -> _Snapshot:
+        """What is shared is never changed, so a binding that is the same object as
+        before names whom it named before.
+        """
+        before = self._snapshot.bindings if self._snapshot else {}
         snapshot = _Snapshot(state)
-        bindings = [
-            *self._reader.list(self._cluster_role_bindings),
-            *self._reader.list(self._role_bindings),
-        ]
-        for order, binding in enumerate(bindings):
-            namespace = binding["metadata"].get("namespace", "")
-            role_ref = binding.get("roleRef") or {}
-            rules, error = self.role_rules(role_ref, namespace)
-            for place, subject in enumerate(binding.get("subjects") or ()):
-                grant = Grant(order, place, namespace, binding, subject, rules, error)
-                kind, name = subject.get("kind"), subject.get("name", "")
-                if kind == "User":
-                    snapshot.users.setdefault(name, []).append(grant)
-                elif kind == "Group":
-                    snapshot.groups.setdefault(name, []).append(grant)
-                elif kind == "ServiceAccount" and (
-                    subject.get("namespace") or namespace
-                ):
-                    username = (
-                        f"system:serviceaccount:{subject.get('namespace') or namespace}"
-                        f":{name}"
-                    )
-                    snapshot.users.setdefault(username, []).append(grant)
+        for bindings in (self._cluster_role_bindings, self._role_bindings):
+            for binding in self._reader.list(bindings):
+                meta = binding["metadata"]
+                namespace, name = meta.get("namespace", ""), meta["name"]
+                known = before.get(namespace, {}).get(name)
+                if known is None or known.binding is not binding:
+                    known = _subjects(binding, namespace)
+                snapshot.bindings.setdefault(namespace, {})[name] = known
         return snapshot
 
 
-def _keep_first_subject(
-    by_order: dict[int, Grant], grant: Grant, namespace: str
-) -> None:
-    if grant.namespace and grant.namespace != namespace:
-        return
-    known = by_order.get(grant.order)
-    if known is None or grant.subject_order < known.subject_order:
-        by_order[grant.order] = grant
+def _subjects(binding: Object, namespace: str) -> _Subjects:
+    named = _Subjects(binding, {}, {})
+    for place, subject in enumerate(binding.get("subjects") or ()):
+        kind, name = subject.get("kind"), subject.get("name", "")
+        if kind == "User":
+            named.users.setdefault(name, place)
+        elif kind == "Group":
+            named.groups.setdefault(name, place)
+        elif kind == "ServiceAccount" and (subject.get("namespace") or namespace):
+            home = subject.get("namespace") or namespace
+            named.users.setdefault(f"system:serviceaccount:{home}:{name}", place)
+    return named
 
 
 def _describe(
