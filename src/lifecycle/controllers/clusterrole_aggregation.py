@@ -7,18 +7,23 @@ Upstream: `pkg/controller/clusterroleaggregation/clusterroleaggregation_controll
 
 from __future__ import annotations
 
+from collections.abc import Iterator, Sequence
+
 from lifecycle.api import fast_json
 from lifecycle.api.clock import Clock
 from lifecycle.api.labels import selector_from_label_selector
 from lifecycle.api.names import NameSource
 from lifecycle.api.resources import resource
 from lifecycle.api.wire import Object
+from lifecycle.api.worker import beside
 from lifecycle.client.keyed_worker import run_workers
 from lifecycle.client.rest import APPLY_PATCH, Client
 from lifecycle.client.shared_informer import SharedInformerFactory
 from lifecycle.client.workqueue import RateLimitingQueue
 
 FIELD_MANAGER = "clusterrole-aggregation-controller"
+RULE = 32
+"""A rule's worth in bytes of JSON that are read and checked: it is only looked at."""
 
 
 class ClusterRoleAggregationController:
@@ -65,19 +70,8 @@ class ClusterRoleAggregationController:
         role = self._roles.indexer.get_by_key(name)
         if role is None or not role.get("aggregationRule"):
             return
-        distinct: dict[bytes, Object] = {}
-        everyone = sorted(
-            self._roles.indexer.list(), key=lambda r: str(r["metadata"]["name"])
-        )
-        for label_selector in role["aggregationRule"].get("clusterRoleSelectors") or ():
-            selector = selector_from_label_selector(label_selector)
-            for part in everyone:
-                if part["metadata"]["name"] != name and selector.matches(
-                    part["metadata"].get("labels")
-                ):
-                    for rule in part.get("rules") or ():
-                        distinct.setdefault(fast_json.dumps(rule), rule)
-        rules = list(distinct.values())
+        parts = list(self._parts(role))
+        rules = await beside(RULE * sum(map(len, parts)), _union, parts)
         if rules == (role.get("rules") or []):
             return
         patch = {
@@ -95,3 +89,28 @@ class ClusterRoleAggregationController:
             field_manager=FIELD_MANAGER,
             force=True,
         )
+
+    def _parts(self, role: Object) -> Iterator[Sequence[Object]]:
+        """The rules of each role that this one is made of, by the names of the roles;
+        selector by selector.
+        """
+        name = role["metadata"]["name"]
+        everyone = sorted(
+            self._roles.indexer.list(), key=lambda r: str(r["metadata"]["name"])
+        )
+        for label_selector in role["aggregationRule"].get("clusterRoleSelectors") or ():
+            selector = selector_from_label_selector(label_selector)
+            for part in everyone:
+                if part["metadata"]["name"] != name and selector.matches(
+                    part["metadata"].get("labels")
+                ):
+                    yield part.get("rules") or ()
+
+
+def _union(parts: Sequence[Sequence[Object]]) -> list[Object]:
+    """Each rule once, where it comes first."""
+    distinct: dict[bytes, Object] = {}
+    for rules in parts:
+        for rule in rules:
+            distinct.setdefault(fast_json.dumps(rule), rule)
+    return list(distinct.values())
