@@ -5,14 +5,13 @@ from __future__ import annotations
 import asyncio
 import threading
 from contextvars import ContextVar
-from unittest.mock import patch
 
 import pytest
 
 from lifecycle.api import freed_memory, worker
 from lifecycle.api.clock import run_virtual
 from lifecycle.api.freed_memory import MUCH
-from lifecycle.api.worker import LARGE, PIECES, OnDemand, Pauses, Turn, beside
+from lifecycle.api.worker import LARGE, PIECES, OnDemand, Turn, beside
 
 _said: ContextVar[str] = ContextVar("said", default="")
 
@@ -159,27 +158,6 @@ def test_what_could_not_be_made_is_tried_again_by_who_asks_next() -> None:
         assert await made.get() == 1
 
     run_virtual(scene())
-
-
-@pytest.mark.parametrize(("seconds", "turns"), [(PIECES / 3, 2), (2 * PIECES, 10), (0.0, 0)])
-def test_work_that_never_waits_pauses_when_it_has_gone_on_for_long(seconds: float, turns: int) -> None:
-    async def scene() -> int:
-        loop, had, now = asyncio.get_running_loop(), 0, 0.0
-
-        def turn() -> None:
-            nonlocal had
-            had += 1
-            loop.call_soon(turn)
-
-        with patch.object(loop, "time", lambda: now):
-            pauses = Pauses()
-            loop.call_soon(turn)
-            for _ in range(10):
-                now += seconds
-                await pauses.pause()
-            return had
-
-    assert run_virtual(scene()) == turns
 
 
 def test_only_large_work_leaves_something_to_give_back(monkeypatch: pytest.MonkeyPatch) -> None:

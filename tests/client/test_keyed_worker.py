@@ -9,8 +9,9 @@ from unittest.mock import patch
 import pytest
 
 from lifecycle.api.clock import run_virtual
+from lifecycle.api.pauses import TURN
 from lifecycle.api.status import internal_error
-from lifecycle.client.keyed_worker import TURN, RetryError, run_workers
+from lifecycle.client.keyed_worker import RetryError, run_workers
 from lifecycle.client.workqueue import RateLimitingQueue
 
 KEYS = 100
@@ -40,7 +41,7 @@ async def longest_turn(takes: float) -> int:
 
 
 def test_a_worker_steps_back_after_its_turn() -> None:
-    assert run_virtual(longest_turn(takes=TURN / 3.5)) == 4
+    assert asyncio.run(longest_turn(takes=TURN / 3.5)) == 4
 
 
 def test_on_virtual_time_which_stands_still_it_goes_on() -> None:

@@ -118,26 +118,6 @@ class Turn:
             self._used += loop.time() - began
 
 
-class Pauses:
-    """For work that would go on without ever waiting, one small thing after the other:
-    a thousand objects to be deleted, in a store that answers at once.
-    """
-
-    __slots__ = ("_since", "_time")
-
-    def __init__(self) -> None:
-        self._time = asyncio.get_running_loop().time
-        self._since = self._time()
-
-    async def pause(self) -> None:
-        """Others have their turn, if `PIECES` have gone by since they had it. On
-        virtual time, which stands still meanwhile, never.
-        """
-        if self._time() - self._since > PIECES:
-            await asyncio.sleep(0)
-            self._since = self._time()
-
-
 class OnDemand(Generic[T]):
     """What the worker works out when somebody first asks for it: a policy's
     expressions, compiled. Whoever asks later has it at once, and those who ask

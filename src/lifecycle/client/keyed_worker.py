@@ -7,12 +7,11 @@ this is what "level-triggered" means.
 
 A request within one process need not wait for anything, so a worker with a long queue
 would go through all of it while nobody else does anything, the informers neither: it
-would work from what they believed when it began, and do much of it twice. So it steps
-back after a while, as Go makes a goroutine do.
+would work from what they believed when it began, and do much of it twice. So workers
+take turns (`lifecycle.api.pauses`).
 
 Upstream: the `processNextWorkItem` of every controller, for example
-`pkg/controller/replicaset/replica_set.go`, v1.36; Go's `runtime/proc.go`
-(`forcePreemptNS`).
+`pkg/controller/replicaset/replica_set.go`, v1.36.
 """
 
 from __future__ import annotations
@@ -22,6 +21,7 @@ import logging
 from collections.abc import Awaitable, Callable, Hashable
 from typing import TypeVar
 
+from lifecycle.api.pauses import Pauses
 from lifecycle.api.tracing import span
 from lifecycle.client.rest import REQUEST_ERRORS
 from lifecycle.client.workqueue import RateLimitingQueue, ShutDown
@@ -29,11 +29,6 @@ from lifecycle.client.workqueue import RateLimitingQueue, ShutDown
 log = logging.getLogger(__name__)
 
 T = TypeVar("T", bound=Hashable)
-
-TURN = 0.01
-"""Seconds after which a worker lets everybody else go on. On virtual time, which stands
-still meanwhile, never.
-"""
 
 
 async def run_workers(
@@ -63,9 +58,9 @@ async def _worker(
     name: str,
     max_retries: int | None,
 ) -> None:
-    began = asyncio.get_running_loop().time()
+    pauses = Pauses()
     while True:
-        began = await _let_others_go_on(began)
+        await pauses.pause()
         try:
             key = await queue.get()
         except ShutDown:
@@ -87,15 +82,6 @@ async def _worker(
             queue.forget(key)
         finally:
             queue.done(key)
-
-
-async def _let_others_go_on(began: float) -> float:
-    """Step back if the turn that began then is over; when the turn began that is on."""
-    loop = asyncio.get_running_loop()
-    if loop.time() - began < TURN:
-        return began
-    await asyncio.sleep(0)
-    return loop.time()
 
 
 class RetryError(Exception):

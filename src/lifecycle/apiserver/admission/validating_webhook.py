@@ -13,8 +13,8 @@ from __future__ import annotations
 import asyncio
 from typing import Any
 
+from lifecycle.api.pauses import Pauses
 from lifecycle.api.status import StatusError
-from lifecycle.api.worker import Pauses
 from lifecycle.apiserver.admission.attributes import Attributes
 from lifecycle.apiserver.admission.matching import Match
 from lifecycle.apiserver.admission.webhooks import (
