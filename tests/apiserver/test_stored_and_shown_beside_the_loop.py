@@ -28,6 +28,7 @@ from lifecycle.apiserver.server.create_server_chain import create_server_chain
 from lifecycle.apiserver.storage.cacher import cacher
 from lifecycle.apiserver.storage.cacher.cache_watcher import frame_of
 from lifecycle.apiserver.storage.cacher.cached_object import Cached
+from lifecycle.etcd import memory
 from lifecycle.etcd.memory import MemoryStore
 from lifecycle.etcd.store import MAX_REQUEST_BYTES, RequestTooLargeError
 from tests.apiserver.admission_server import Asker, config_map
@@ -77,20 +78,21 @@ async def listed(asker: Asker, **query: str) -> list[Object]:
     return items
 
 
-def test_a_list_of_the_past_is_read_and_encoded_by_the_worker(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_list_of_the_past_is_unpacked_read_and_encoded_by_the_worker(monkeypatch: pytest.MonkeyPatch) -> None:
     async def scene(asker: Asker) -> Any:
         made = await asker.ask("POST", MAPS, config_map(**MANY))
         assert made.obj is not None
         version = made.obj["metadata"]["resourceVersion"]
         await asker.ask("PATCH", f"{MAPS}/m", {"data": {"k0": "other"}}, kind=MERGE)
         reads, writes = where(monkeypatch, cacher, "decode_value"), where(monkeypatch, ListEndpoint, "_join")
+        unpacked = where(monkeypatch, memory, "_whole_each")
         items = await listed(asker, resourceVersion=version, resourceVersionMatch="Exact")
-        return [item["data"] for item in items if item["metadata"]["name"] == "m"], {*reads}, {*writes}
+        return [item["data"] for item in items if item["metadata"]["name"] == "m"], {*unpacked}, {*reads}, {*writes}
 
-    assert on_real_time(scene) == ([MANY], {"worker"}, {"worker"})
+    assert on_real_time(scene) == ([MANY], {"worker"}, {"worker"}, {"worker"})
 
 
-def test_of_a_page_of_the_past_only_its_rows_are_encoded(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_of_a_page_of_the_past_only_its_rows_are_read_and_encoded(monkeypatch: pytest.MonkeyPatch) -> None:
     async def scene(asker: Asker) -> Any:
         version = ""
         for number in range(20):
@@ -98,11 +100,30 @@ def test_of_a_page_of_the_past_only_its_rows_are_encoded(monkeypatch: pytest.Mon
             assert made.obj is not None
             version = made.obj["metadata"]["resourceVersion"]
         await asker.ask("POST", MAPS, config_map("later"))
-        encoded = where(monkeypatch, fast_json, "dumps")
+        encoded, read = where(monkeypatch, fast_json, "dumps"), where(monkeypatch, cacher, "decode_value")
         items = await listed(asker, resourceVersion=version, limit="3")
-        return len(items), 3 <= len(encoded) < 10
+        return len(items), 3 <= len(encoded) < 10, len(read)
 
-    assert on_real_time(scene) == (3, True)
+    assert on_real_time(scene) == (3, True, 3)
+
+
+def test_pages_of_the_past_follow_each_other_whatever_is_written_meanwhile() -> None:
+    async def scene(asker: Asker) -> Any:
+        for number in range(7):
+            await asker.ask("POST", MAPS, config_map(f"m{number}"))
+        pages, query = [], {"limit": ["3"]}
+        while query:
+            page = (await asker.server.handler(asker.request("GET", MAPS, query))).obj
+            assert isinstance(page, dict)
+            metadata = page["metadata"]
+            names = [item["metadata"]["name"] for item in page["items"]]
+            pages.append((*names, metadata.get("remainingItemCount")))
+            await asker.ask("DELETE", f"{MAPS}/m{2 * len(pages)}")
+            await asker.ask("POST", MAPS, config_map(f"m3{len(pages)}"))
+            query = {"limit": ["3"], "continue": [metadata["continue"]]} if "continue" in metadata else {}
+        return pages
+
+    assert on_real_time(scene) == [("m0", "m1", "m2", 4), ("m3", "m4", "m5", 1), ("m6", None)]
 
 
 @pytest.mark.parametrize(

@@ -21,8 +21,9 @@ from bisect import bisect_left, insort
 from collections import deque
 from itertools import islice
 
+from lifecycle.api.worker import beside
 from lifecycle.etcd.leases import Leases
-from lifecycle.etcd.past_versions import PastVersions
+from lifecycle.etcd.past_versions import PastVersions, whole
 from lifecycle.etcd.store import (
     CompactedError,
     Event,
@@ -86,8 +87,8 @@ class MemoryStore:
         self, start: str, end: str, *, revision: int = 0, limit: int = 0
     ) -> RangeResult:
         """Keys in `[start, end)`, in order, of one consistent picture."""
-        now = not revision or revision == self._revision
-        if now:
+        now = self._revision
+        if not revision or revision == now:
             low, high = bisect_left(self._order, start), bisect_left(self._order, end)
             count = max(high - low, 0)
             keys = self._order[low : min(low + limit, high) if limit else high]
@@ -100,9 +101,13 @@ class MemoryStore:
                 if start <= key < end and versions.was_there(revision)
             )
             count = len(there)
-            past = (self._versions[key].at(revision) for key in there[: limit or count])
-            kvs = [kv for kv in past if kv is not None]
-        return RangeResult(kvs, self._revision, count, len(kvs) < count)
+            packed = [
+                self._versions[key].packed_at(revision)
+                for key in there[: limit or count]
+            ]
+            size = sum(len(versions) * len(versions[-1].value) for versions in packed)
+            kvs = await beside(size, _whole_each, packed)
+        return RangeResult(kvs, now, count, len(kvs) < count)
 
     def _check(self, revision: int) -> None:
         if revision > self._revision:
@@ -248,3 +253,7 @@ class MemoryStore:
         """All watches end."""
         self._leases.close()
         self._watches.end()
+
+
+def _whole_each(packed: list[list[KeyValue]]) -> list[KeyValue]:
+    return [whole(versions) for versions in packed]

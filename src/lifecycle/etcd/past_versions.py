@@ -18,6 +18,7 @@ from __future__ import annotations
 
 import zlib
 from bisect import bisect_right
+from collections.abc import Sequence
 
 from lifecycle.etcd.store import Event, KeyValue
 
@@ -68,28 +69,28 @@ class PastVersions:
 
     def at(self, revision: int) -> KeyValue | None:
         """The key as of a revision; None if it was not there."""
-        place = self._place(revision)
-        if place < 0 or not self._kvs[place].version:
-            return None
-        return self._whole(place)
+        return whole(self.packed_at(revision)) if self.was_there(revision) else None
+
+    def packed_at(self, revision: int) -> list[KeyValue]:
+        """The key as of a revision at which it was there, for `whole`: the version, and
+        those after it up to one that is no difference.
+        """
+        return self._packed(self._place(revision))
 
     def event(self, revision: int) -> Event:
         """What was written at a revision that is one of these."""
         place = self._place(revision)
-        kv = self._whole(place)
+        kv = whole(self._packed(place))
         return Event("PUT" if kv.version else "DELETE", kv, self.at(revision - 1))
 
     def _place(self, revision: int) -> int:
         return bisect_right(self._kvs, revision, key=lambda kv: kv.mod_revision) - 1
 
-    def _whole(self, place: int) -> KeyValue:
-        first = place
-        while type(self._kvs[place].value) is Difference:
-            place += 1
-        value = self._kvs[place].value
-        for kv in reversed(self._kvs[first:place]):
-            value = zlib.decompressobj(-FAR, zdict=value).decompress(kv.value)
-        return self._kvs[first]._replace(value=value)
+    def _packed(self, place: int) -> list[KeyValue]:
+        last = place
+        while type(self._kvs[last].value) is Difference:
+            last += 1
+        return self._kvs[place : last + 1]
 
     def pack_before(self, revision: int) -> int:
         """Keep the version before the one of this revision as a difference. Returns how
@@ -120,6 +121,15 @@ class PastVersions:
         gone = sum(len(kv.value) for kv in self._kvs[:place])
         del self._kvs[:place]
         return gone
+
+
+def whole(packed: Sequence[KeyValue]) -> KeyValue:
+    """The first of some versions that follow each other; the last of them is whole."""
+    *differences, newer = packed
+    value = newer.value
+    for kv in reversed(differences):
+        value = zlib.decompressobj(-FAR, zdict=value).decompress(kv.value)
+    return packed[0]._replace(value=value)
 
 
 def _difference(old: bytes, new: bytes) -> bytes:

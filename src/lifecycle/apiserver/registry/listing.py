@@ -95,12 +95,13 @@ async def list_page(
     )  # who asks for "0" gets what the cache holds, in one piece
     past = bool(revision) and revision != store.revision
     if past:
-        candidates = await _past(cacher, store, criteria, revision, start)
+        candidates, count = await _past(cacher, store, criteria, revision, start, limit)
     else:
         revision = store.revision
         candidates = cacher.candidates(criteria, indexed=not limit)
-    if start:
-        candidates = [row for row in candidates if row.key >= start]
+        if start:
+            candidates = [row for row in candidates if row.key >= start]
+        count = len(candidates)
     if criteria.everything:
         rows = candidates[:limit] if limit else candidates
     else:
@@ -114,14 +115,18 @@ async def list_page(
         )
     # whether any of the rest would match, nobody looks: the last page of a selection
     # may turn out to be empty
-    more = bool(limit) and len(rows) == limit and rows[-1] is not candidates[-1]
+    more = (
+        bool(limit)
+        and len(rows) == limit
+        and (rows[-1] is not candidates[-1] or len(candidates) < count)
+    )
     metadata: Object = {"resourceVersion": str(revision)}
     if more:
         metadata["continue"] = encode_continue(
             revision, rows[-1].key + "\0", _prefix(cacher, criteria)
         )
         if criteria.everything:
-            metadata["remainingItemCount"] = len(candidates) - limit
+            metadata["remainingItemCount"] = count - limit
     whole = criteria.everything and not start and not limit
     return Page(rows, metadata, whole, past)
 
@@ -178,11 +183,24 @@ def _prefix(cacher: Cacher, criteria: Criteria) -> str:
 
 
 async def _past(
-    cacher: Cacher, store: Store, criteria: Criteria, revision: int, start: str
-) -> list[Cached]:
+    cacher: Cacher,
+    store: Store,
+    criteria: Criteria,
+    revision: int,
+    start: str,
+    limit: int,
+) -> tuple[list[Cached], int]:
+    """What may be on a page, from the store, and how much there is from its start on:
+    no more than the page if all of that counts, all if it is selected from.
+    """
     prefix = _prefix(cacher, criteria)
     try:
-        page = await store.range(prefix, prefix_end(prefix), revision=revision)
+        page = await store.range(
+            max(start, prefix),
+            prefix_end(prefix),
+            revision=revision,
+            limit=limit if criteria.everything else 0,
+        )
     except CompactedError:
         raise _expired(start, prefix) from None
     except FutureRevisionError as error:
@@ -192,11 +210,10 @@ async def _past(
         Cached(kv.key, obj, kv.mod_revision, size=len(kv.value))
         for kv, obj in zip(page.kvs, objects, strict=True)
     ]
-    return (
-        [row for row in rows if row.key == prefix + criteria.name]
-        if _is_single(cacher, criteria)
-        else rows
-    )
+    if _is_single(cacher, criteria):
+        rows = [row for row in rows if row.key == prefix + criteria.name]
+        return rows, len(rows)
+    return rows, page.count
 
 
 def _expired(start: str, prefix: str) -> status.StatusError:
