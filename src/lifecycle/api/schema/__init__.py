@@ -11,7 +11,7 @@ once, and the decoder built from it.
 - `find_duplicate_fields(body)` – fields that a JSON text gives twice.
 """
 
-from lifecycle.api.schema.decode import CannotBeHandledError, decode
+from lifecycle.api.schema.decode import decode
 from lifecycle.api.schema.duplicates import find_duplicate_fields
 from lifecycle.api.schema.internal_types import internal_value
 from lifecycle.api.schema.nodes import Schema
@@ -19,7 +19,6 @@ from lifecycle.api.schema.openapi import compile_schema, schema_for
 from lifecycle.api.schema.printed import as_printed
 
 __all__ = [
-    "CannotBeHandledError",
     "Schema",
     "as_printed",
     "compile_schema",

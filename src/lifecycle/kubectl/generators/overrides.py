@@ -10,7 +10,8 @@ from typing import Any
 
 from lifecycle.api.go_format import go_quote
 from lifecycle.api.go_json.decode import unmarshal
-from lifecycle.api.schema import CannotBeHandledError, decode, schema_for
+from lifecycle.api.schema import decode, schema_for
+from lifecycle.api.schema.decode import CannotBeHandledError
 from lifecycle.api.status import StatusError
 from lifecycle.api.wire import Object
 from lifecycle.kubectl.failures import CommandError
