@@ -226,11 +226,61 @@ def test_fs_group_gives_files_to_the_group(tmp_path: Path) -> None:
     assert not set_volume_ownership(tmp_path, None, read_only=False)
 
 
-def test_a_token_is_the_groups_or_the_users_alone_if_there_is_one(tmp_path: Path) -> None:
-    volumes = manager(tmp_path)
-    mount(volumes, pod(PROJECTED, securityContext={"runAsUser": os.getuid()}))
+BUNDLE = {"clusterTrustBundle": {"name": "b", "path": "bundle"}}
+
+
+@pytest.mark.parametrize(
+    ("context", "mode", "user", "group"),
+    [
+        ({}, 0o644, 0, 0),
+        ({"runAsUser": 1000}, 0o600, 1000, 0),
+        ({"fsGroup": 10000}, 0o640, 0, 10000),
+        ({"runAsUser": 1000, "fsGroup": 10000}, 0o640, 1000, 10000),
+    ],
+)
+def test_a_token_is_the_users_alone_and_the_groups_as_the_conformance_tests_want_it(
+    tmp_path: Path, context: Object, mode: int, user: int, group: int
+) -> None:
+    if os.geteuid():
+        unavailable("root, for giving files away")
+    cluster = Cluster()
+    cluster.objects["clustertrustbundles.certificates.k8s.io", "b"] = {"spec": {"trustBundle": "PEM"}}
+    sources = [*PROJECTED["projected"]["sources"], BUNDLE]
+    mount(manager(tmp_path, cluster), pod({"name": "api", "projected": {"sources": sources}}, securityContext=context))
+    for name in ("token", "bundle"):
+        found = (tmp_path / "pods/u-1/volumes/kubernetes.io~projected/api" / name).stat()
+        assert (stat.S_IMODE(found.st_mode), found.st_uid, found.st_gid) == (mode, user, group), name
+
+
+def test_nobody_s_token_is_for_all_as_soon_as_two_containers_run_as_different_users(tmp_path: Path) -> None:
+    init = [{"name": "i", "image": "x", "securityContext": {"runAsUser": 7}}]
+    mount(manager(tmp_path), pod(PROJECTED, securityContext={"runAsUser": 1000}, initContainers=init))
     token = tmp_path / "pods/u-1/volumes/kubernetes.io~projected/api/token"
-    assert stat.S_IMODE(token.stat().st_mode) == 0o600
+    assert stat.S_IMODE(token.stat().st_mode) == 0o644
+
+
+def test_a_volume_given_to_a_group_is_rewritten_only_when_it_changes_and_is_never_seen_before_it_is_given(
+    tmp_path: Path,
+) -> None:
+    group = os.getgid()
+    context = {"fsGroup": group, "fsGroupChangePolicy": "OnRootMismatch"}
+    cluster, volume = Cluster(), {"name": "s", "secret": {"secretName": "sec", "defaultMode": 0o400}}
+    volumes, which = manager(tmp_path, cluster), pod(volume, securityContext=context)
+    mount(volumes, which)
+    path = tmp_path / "pods/u-1/volumes/kubernetes.io~secret/s"
+    before = os.readlink(path / "..data")
+    mount(volumes, which)
+    assert os.readlink(path / "..data") == before
+    cluster.objects["secrets", "sec"] = {"data": {"password": base64.b64encode(b"other").decode()}}
+    mount(volumes, which)
+    assert stat.S_IMODE((path / "password").stat().st_mode) == 0o440  # whatever the root's group said
+
+    def look() -> None:
+        seen.append((path / "password").read_bytes())
+
+    seen: list[bytes] = []
+    AtomicWriter(path).write({"password": FileProjection(b"third", 0o400)}, 0.0, look)
+    assert (seen, (path / "password").read_bytes()) == ([b"other"], b"third")
 
 
 def test_memory_backed_volumes_are_as_large_as_the_pods_limit_allows(tmp_path: Path) -> None:
@@ -299,6 +349,48 @@ def test_an_ephemeral_volume_is_behind_a_claim_of_the_pods_own(tmp_path: Path) -
     volumes = manager(tmp_path, cluster)
     assert mount(volumes, which).failures == []
     assert volumes.volumes_for_pod("u-1")["v"].path == path
+
+
+def local_disk(cluster: Cluster, path: Path, kind: str = "local") -> None:
+    path.mkdir()
+    (path / "f").touch(0o600)
+    cluster.objects["persistentvolumeclaims", "data"] = {"spec": {"volumeName": "pv"}, "status": {"phase": "Bound"}}
+    cluster.objects["persistentvolumes", "pv"] = {"metadata": {"name": "pv"}, "spec": {kind: {"path": str(path)}}}
+
+
+def test_a_local_disk_is_given_to_the_group_of_the_first_pod_and_not_again_to_the_second_s(tmp_path: Path) -> None:
+    cluster, disk = Cluster(), tmp_path / "disk"
+    local_disk(cluster, disk)
+    volumes = manager(tmp_path, cluster)
+    claim = {"name": "v", "persistentVolumeClaim": {"claimName": "data"}}
+    first = pod(claim, securityContext={"fsGroup": os.getgid(), "fsGroupChangePolicy": "OnRootMismatch"})
+    assert mount(volumes, first) == MountResult()
+    assert stat.S_IMODE((disk / "f").stat().st_mode) == 0o660
+    (disk / "f").chmod(0o600)
+    second = pod(claim, securityContext={"fsGroup": os.getgid()})
+    second["metadata"]["uid"] = "u-2"
+    assert mount(volumes, second) == MountResult()
+    assert stat.S_IMODE((disk / "f").stat().st_mode) == 0o600
+    volumes.unmount_volumes("u-1")
+    volumes.unmount_volumes("u-2")
+    assert mount(volumes, first) == MountResult()  # its root is right by now, and it asks for no more
+    assert stat.S_IMODE((disk / "f").stat().st_mode) == 0o600
+
+
+@pytest.mark.parametrize("kind", ["local", "hostPath"])
+def test_what_is_claimed_read_only_is_mounted_so_and_stays_as_it_is(tmp_path: Path, kind: str) -> None:
+    cluster, disk = Cluster(), tmp_path / "disk"
+    local_disk(cluster, disk, kind)
+    volumes = manager(tmp_path, cluster)
+    claim = {"name": "v", "persistentVolumeClaim": {"claimName": "data", "readOnly": True}}
+    which = pod(claim, securityContext={"fsGroup": os.getgid()})
+    assert mount(volumes, which) == MountResult()
+    assert stat.S_IMODE((disk / "f").stat().st_mode) == 0o600
+    container = {"name": "c", "volumeMounts": [{"name": "v", "mountPath": "/v"}]}
+    mounts = make_mounts(
+        which, container, volumes.volumes_for_pod("u-1"), PodDirectories(tmp_path), NotedMounter(), {}, etc_hosts=False
+    )
+    assert mounts == [{"container_path": "/v", "host_path": str(disk), "readonly": True}]
 
 
 def test_mounts_are_read_only_where_the_api_writes_and_sub_paths_stay_inside(tmp_path: Path) -> None:

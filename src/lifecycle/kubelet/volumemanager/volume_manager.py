@@ -21,6 +21,7 @@ from __future__ import annotations
 import random
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
+from functools import partial
 from pathlib import Path
 
 from lifecycle.api.clock import Clock
@@ -75,18 +76,23 @@ back-off.
 @dataclass(slots=True)
 class MountedVolume:
     """One entry of the actual state. `path` is what containers get mounted; `meta` the
-    wrapping `emptyDir`'s notes.
+    wrapping `emptyDir`'s notes. `claimed_read_only`: the pod has claimed it so.
     """
 
     name: str
     kind: str
     path: Path
     meta: Path | None = None
+    claimed_read_only: bool = False
 
     @property
     def read_only(self) -> bool:
         """Whether containers may only read it, whatever they ask for."""
-        return self.kind in READ_ONLY_PLUGINS or self.kind == IMAGE
+        return (
+            self.claimed_read_only
+            or self.kind in READ_ONLY_PLUGINS
+            or self.kind == IMAGE
+        )
 
 
 @dataclass(slots=True)
@@ -245,10 +251,12 @@ class VolumeManager:
         else:
             raise VolumeError(f"no volume plugin matched for volume {volume['name']}")
 
-    def _host_path(self, pod: Object, name: str, source: Object) -> None:
+    def _host_path(
+        self, pod: Object, name: str, source: Object, *, read_only: bool = False
+    ) -> None:
         path = Path(source["path"])
         host_path.check_type(path, source.get("type") or "")
-        self._note(pod, MountedVolume(name, "hostPath", path))
+        self._note(pod, MountedVolume(name, "hostPath", path, None, read_only))
 
     def _empty_dir(self, pod: Object, volume: Object) -> None:
         uid, name, source = (
@@ -285,27 +293,41 @@ class VolumeManager:
             empty_dir.memory_size(pod, None, self._node_memory()),
             self.mounter,
         )
-        if AtomicWriter(path, self._rng).write(payload, self._clock.now()):
-            self._own(pod, path, read_only=True)
+        AtomicWriter(path, self._rng).write(
+            payload, self._clock.now(), partial(self._own, pod, path, read_only=True)
+        )
         self._note(pod, MountedVolume(name, kind, path, meta))
 
     async def _claimed(self, pod: Object, volume: Object) -> None:
         persistent_volume = await claimed_volume(volume, pod, self._get)
-        local = persistent_volume["spec"].get("hostPath") or persistent_volume[
-            "spec"
-        ].get("local")
-        if local:
-            self._host_path(pod, volume["name"], local)
+        spec, name = persistent_volume["spec"], volume["name"]
+        read_only = bool((volume.get("persistentVolumeClaim") or {}).get("readOnly"))
+        if spec.get("hostPath"):
+            self._host_path(pod, name, spec["hostPath"], read_only=read_only)
+            return
+        if spec.get("local"):
+            self._local(pod, name, Path(spec["local"]["path"]), read_only=read_only)
             return
         verify_controller_attached_volume(persistent_volume, self._volumes_attached())
         mount_device(persistent_volume)
 
-    def _own(self, pod: Object, path: Path, *, read_only: bool) -> None:
-        context = pod["spec"].get("securityContext") or {}
-        policy = context.get("fsGroupChangePolicy") or "Always"
-        set_volume_ownership(
-            path, context.get("fsGroup"), read_only=read_only, policy=policy
-        )
+    def _local(self, pod: Object, name: str, path: Path, *, read_only: bool) -> None:
+        """A directory that outlives pods. The first that mounts it gives it to its
+        group, as `fsGroupChangePolicy` says.
+        """
+        host_path.check_type(path, "")
+        mounted = {each.path for of in self.mounted.values() for each in of.values()}
+        if not read_only and path not in mounted:
+            context = pod["spec"].get("securityContext") or {}
+            policy = context.get("fsGroupChangePolicy") or "Always"
+            self._own(pod, path, read_only=False, policy=policy)
+        self._note(pod, MountedVolume(name, "local", path, None, read_only))
+
+    def _own(
+        self, pod: Object, path: Path, *, read_only: bool, policy: str = "Always"
+    ) -> None:
+        group = (pod["spec"].get("securityContext") or {}).get("fsGroup")
+        set_volume_ownership(path, group, read_only=read_only, policy=policy)
 
     def _node_memory(self) -> int:
         return parse_quantity(str(self._allocatable.get("memory", "0"))).value()
