@@ -41,6 +41,9 @@ class FileProjection:
 Payload = Mapping[str, FileProjection]
 """Files by relative path."""
 
+Own = Callable[[], None]
+"""Gives the files of a volume to whom they belong. Raises OSError."""
+
 
 def validate_path(target: str) -> None:
     """Raises ValueError for a path that would leave the volume, or that could be
@@ -73,9 +76,7 @@ class AtomicWriter:
         self.target = target
         self._rng = rng or random.Random()
 
-    def write(
-        self, payload: Payload, now: float, own: Callable[[], None] = lambda: None
-    ) -> bool:
+    def write(self, payload: Payload, now: float, own: Own = lambda: None) -> bool:
         """Make the volume hold exactly `payload`; whether anything had to change. `own`
         is called before new files can be seen. Raises ValueError, OSError.
         """
