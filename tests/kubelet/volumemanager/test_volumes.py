@@ -222,8 +222,12 @@ def test_fs_group_gives_files_to_the_group(tmp_path: Path) -> None:
     assert set_volume_ownership(tmp_path, group, read_only=False)
     assert stat.S_IMODE((tmp_path / "d/f").stat().st_mode) == 0o660
     assert (tmp_path / "d").stat().st_mode & stat.S_ISGID
+    assert not (tmp_path / "d/f").stat().st_mode & stat.S_ISGID
     assert not set_volume_ownership(tmp_path, group, read_only=False, policy="OnRootMismatch")
     assert not set_volume_ownership(tmp_path, None, read_only=False)
+    tmp_path.chmod(0o2750)  # one bit of those that it should have is not there
+    assert set_volume_ownership(tmp_path, group, read_only=False, policy="OnRootMismatch")
+    assert stat.S_IMODE(tmp_path.stat().st_mode) == 0o2770
 
 
 BUNDLE = {"clusterTrustBundle": {"name": "b", "path": "bundle"}}
@@ -315,8 +319,17 @@ def test_host_path_makes_what_it_may_and_checks_the_rest(tmp_path: Path) -> None
     check_type(tmp_path / "d/f", "FileOrCreate")
     check_type(tmp_path / "nothing", "")
     assert (tmp_path / "d/f").is_file()
-    with pytest.raises(VolumeError, match="is not a socket file"):
-        check_type(tmp_path / "d/f", "Socket")
+    for kind, what in (("Socket", "a socket file"), ("CharDevice", "a character device"), ("Directory", "a directory")):
+        with pytest.raises(VolumeError, match=f"is not {what}"):
+            check_type(tmp_path / "d/f", kind)
+    check_type(Path("/dev/null"), "CharDevice")
+    with pytest.raises(VolumeError, match="is not a block device"):
+        check_type(Path("/dev/null"), "BlockDevice")
+    for kind in ("", "Directory"):
+        with pytest.raises(VolumeError, match="must not contain"):
+            check_type(tmp_path / "d" / ".." / "d", kind)
+    with pytest.raises(VolumeError, match="Drawer is an invalid volume type"):
+        check_type(tmp_path, "Drawer")
 
 
 def test_a_claim_waits_until_the_controller_says_attached(tmp_path: Path) -> None:
@@ -419,10 +432,13 @@ def test_mounts_are_read_only_where_the_api_writes_and_sub_paths_stay_inside(tmp
     for wrong, why in (
         ({"subPath": "out"}, "failed to prepare subPath"),
         ({"subPath": "../x"}, "must not contain"),
+        ({"subPath": "a/../b"}, "must not contain"),
+        ({"subPath": "/x"}, "must not be an absolute path"),
+        ({"subPathExpr": "$(UP)"}, "must not contain"),
         ({"subPathExpr": "$(NO)"}, 'missing value for "NO"'),
     ):
         with pytest.raises(MountError, match=why):
-            mounts({"name": "e", "mountPath": "/e", **wrong})
+            mounts({"name": "e", "mountPath": "/e", **wrong}, envs={"UP": ".."})
     with pytest.raises(MountError, match="cannot find volume"):
         mounts({"name": "none", "mountPath": "/n"})
 
