@@ -332,13 +332,21 @@ def test_host_path_makes_what_it_may_and_checks_the_rest(tmp_path: Path) -> None
         check_type(tmp_path, "Drawer")
 
 
+BOUND: Object = {"metadata": {"uid": "c"}, "spec": {"volumeName": "pv"}, "status": {"phase": "Bound"}}
+CLAIMED = {"name": "v", "persistentVolumeClaim": {"claimName": "data"}}
+
+
+def claimed(cluster: Cluster, name: str = "data", **source: Any) -> None:
+    cluster.objects["persistentvolumeclaims", name] = BOUND
+    spec = {"claimRef": {"uid": "c"}, **source}
+    cluster.objects["persistentvolumes", "pv"] = {"metadata": {"name": "pv"}, "spec": spec}
+
+
 def test_a_claim_waits_until_the_controller_says_attached(tmp_path: Path) -> None:
     cluster = Cluster()
-    cluster.objects["persistentvolumeclaims", "data"] = {"spec": {"volumeName": "pv"}, "status": {"phase": "Bound"}}
-    csi = {"driver": "disk.example.com", "volumeHandle": "h"}
-    cluster.objects["persistentvolumes", "pv"] = {"metadata": {"name": "pv"}, "spec": {"csi": csi}}
+    claimed(cluster, csi={"driver": "disk.example.com", "volumeHandle": "h"})
     attached: list[Object] = []
-    which = pod({"name": "v", "persistentVolumeClaim": {"claimName": "data"}})
+    which = pod(CLAIMED)
     volumes = manager(tmp_path, cluster, volumes_attached=lambda: attached)
     assert mount(volumes, which).failures == []  # nothing is wrong: it waits
     attached.append({"name": "kubernetes.io/csi/disk.example.com^h"})
@@ -346,19 +354,60 @@ def test_a_claim_waits_until_the_controller_says_attached(tmp_path: Path) -> Non
     assert "not found in the list of registered CSI drivers" in mount(fresh, which).failures[0][1]
 
 
+@pytest.mark.parametrize(
+    ("claim", "reference", "why"),
+    [
+        (None, None, 'failed to fetch PVC from API server: persistentvolumeclaim "data" not found'),
+        (
+            {**BOUND, "metadata": {"uid": "c", "deletionTimestamp": "2026-01-01T00:00:00Z"}},
+            None,
+            "PVC is being deleted",
+        ),
+        ({**BOUND, "status": {"phase": "Pending"}}, {"uid": "c"}, "PVC is not bound"),
+        ({**BOUND, "status": {"phase": "Lost"}}, {"uid": "c"}, "PVC is not bound"),
+        ({**BOUND, "spec": {}}, {"uid": "c"}, "PVC has empty pvc.Spec.VolumeName"),
+        (
+            {**BOUND, "spec": {"volumeName": "other"}},
+            {"uid": "c"},
+            'failed to fetch PV other from API server: persistentvolume "other" not found',
+        ),
+        (
+            BOUND,
+            None,
+            "found PV object pv but it has a nil pv.Spec.ClaimRef indicating it is not yet bound to the claim",
+        ),
+        (
+            BOUND,
+            {"uid": "former"},
+            "found PV object pv but its pv.Spec.ClaimRef.UID former does not point to claim.UID c",
+        ),
+    ],
+)
+def test_what_is_behind_a_claim_cannot_be_had(claim: Object | None, reference: Object | None, why: str) -> None:
+    cluster = Cluster()
+    claimed(cluster, local={"path": "/"}, claimRef=reference)
+    if claim is None:
+        del cluster.objects["persistentvolumeclaims", "data"]
+    else:
+        cluster.objects["persistentvolumeclaims", "data"] = claim
+    with pytest.raises(Unprocessable) as refused:
+        run_virtual(claimed_volume(CLAIMED, pod(CLAIMED), cluster.get))
+    assert str(refused.value) == f"error processing PVC n/data: {why}"
+
+
 def test_an_ephemeral_volume_is_behind_a_claim_of_the_pods_own(tmp_path: Path) -> None:
     cluster, which = Cluster(), pod({"name": "v", "ephemeral": {"volumeClaimTemplate": {"spec": {}}}})
     name, volume = f"{which['metadata']['name']}-v", which["spec"]["volumes"][0]
     with pytest.raises(Unprocessable, match="failed to fetch PVC from API server"):
         run_virtual(claimed_volume(volume, which, cluster.get))
-    claim: Object = {"metadata": {}, "spec": {"volumeName": "pv"}, "status": {"phase": "Bound"}}
-    cluster.objects["persistentvolumeclaims", name] = claim
     path = tmp_path / "disk"
     path.mkdir()
-    cluster.objects["persistentvolumes", "pv"] = {"metadata": {"name": "pv"}, "spec": {"local": {"path": str(path)}}}
-    with pytest.raises(Unprocessable, match=r"was not created for pod .* \(pod is not owner\)"):
+    claimed(cluster, name, local={"path": str(path)})
+    with pytest.raises(Unprocessable, match=r"^PVC n/p-v was not created for pod n/p \(pod is not owner\)$"):
         run_virtual(claimed_volume(volume, which, cluster.get))
-    claim["metadata"]["ownerReferences"] = [{"uid": which["metadata"]["uid"], "controller": True}]
+    owner = {"uid": which["metadata"]["uid"], "controller": True}
+    metadata = {**BOUND["metadata"], "ownerReferences": [owner]}
+    cluster.objects["persistentvolumeclaims", name] = {**BOUND, "metadata": metadata}
     volumes = manager(tmp_path, cluster)
     assert mount(volumes, which).failures == []
     assert volumes.volumes_for_pod("u-1")["v"].path == path
@@ -367,20 +416,18 @@ def test_an_ephemeral_volume_is_behind_a_claim_of_the_pods_own(tmp_path: Path) -
 def local_disk(cluster: Cluster, path: Path, kind: str = "local") -> None:
     path.mkdir()
     (path / "f").touch(0o600)
-    cluster.objects["persistentvolumeclaims", "data"] = {"spec": {"volumeName": "pv"}, "status": {"phase": "Bound"}}
-    cluster.objects["persistentvolumes", "pv"] = {"metadata": {"name": "pv"}, "spec": {kind: {"path": str(path)}}}
+    claimed(cluster, **{kind: {"path": str(path)}})
 
 
 def test_a_local_disk_is_given_to_the_group_of_the_first_pod_and_not_again_to_the_second_s(tmp_path: Path) -> None:
     cluster, disk = Cluster(), tmp_path / "disk"
     local_disk(cluster, disk)
     volumes = manager(tmp_path, cluster)
-    claim = {"name": "v", "persistentVolumeClaim": {"claimName": "data"}}
-    first = pod(claim, securityContext={"fsGroup": os.getgid(), "fsGroupChangePolicy": "OnRootMismatch"})
+    first = pod(CLAIMED, securityContext={"fsGroup": os.getgid(), "fsGroupChangePolicy": "OnRootMismatch"})
     assert mount(volumes, first) == MountResult()
     assert stat.S_IMODE((disk / "f").stat().st_mode) == 0o660
     (disk / "f").chmod(0o600)
-    second = pod(claim, securityContext={"fsGroup": os.getgid()})
+    second = pod(CLAIMED, securityContext={"fsGroup": os.getgid()})
     second["metadata"]["uid"] = "u-2"
     assert mount(volumes, second) == MountResult()
     assert stat.S_IMODE((disk / "f").stat().st_mode) == 0o600
