@@ -147,29 +147,51 @@ def test_what_is_optional_may_be_missing(tmp_path: Path) -> None:
     assert list((tmp_path / "pods/u-1/volumes/kubernetes.io~configmap/v").glob("[!.]*")) == []
 
 
-def test_a_failed_volume_waits_twice_as_long_each_time_and_the_pod_is_told_after_two_minutes(tmp_path: Path) -> None:
+def test_a_failed_volume_waits_twice_as_long_each_time_up_to_two_minutes(tmp_path: Path) -> None:
     cluster = Cluster()
 
-    async def main() -> tuple[list[float], str, float | None]:
+    async def main() -> tuple[list[float | None], float | None]:
         volumes = manager(tmp_path, cluster)
-        which, waits, told = pod({"name": "v", "secret": {"secretName": "late"}}), [], ""
-        while not told:
+        which, waits = pod({"name": "v", "secret": {"secretName": "late"}}), []
+        for _ in range(11):
             result = await volumes.wait_for_attach_and_mount(which)
-            if result.failures:
-                waits.append(volumes._trials["u-1", "v"].wait)
-            told = result.timed_out
-            await asyncio.sleep(result.retry_after or 0)
+            assert result.failures == [("v", 'secret "late" not found')]
+            waits.append(result.retry_after)
+            await asyncio.sleep((result.retry_after or 0) / 2)
+            early = await volumes.wait_for_attach_and_mount(which)
+            assert (early.failures, early.unprocessed) == ([], "")  # it is not tried before
+            await asyncio.sleep(early.retry_after or 0)
         cluster.objects["secrets", "late"] = {"data": {}}
-        await asyncio.sleep(122)
-        return waits, told, (await volumes.wait_for_attach_and_mount(which)).retry_after
+        return waits, (await volumes.wait_for_attach_and_mount(which)).retry_after
 
-    waits, told, after = run_virtual(main())
-    assert waits[:8] == [0.5, 1, 2, 4, 8, 16, 32, 64]
-    assert told == (
-        "Unable to attach or mount volumes: unmounted volumes=[v], unattached volumes=[], "
-        "failed to process volumes=[]: context deadline exceeded"
-    )
+    waits, after = run_virtual(main())
+    assert waits == [0.5, 1, 2, 4, 8, 16, 32, 64, 122, 122, 122]
     assert after is None
+
+
+def test_of_a_claim_that_leads_nowhere_is_told_at_once_and_every_ten_seconds(tmp_path: Path) -> None:
+    cluster = Cluster()
+    claimed(cluster, local={"path": str(tmp_path)})
+    claim = cluster.objects["persistentvolumeclaims", "data"]
+    cluster.objects["persistentvolumeclaims", "data"] = {**claim, "status": {"phase": "Pending"}}
+
+    async def main() -> list[MountResult]:
+        volumes = manager(tmp_path, cluster)
+        which = pod({**CLAIMED, "name": "w"}, {"name": "s", "secret": {"secretName": "no"}}, CLAIMED)
+        results = [await volumes.wait_for_attach_and_mount(which)]
+        await asyncio.sleep(9)
+        results.append(await volumes.wait_for_attach_and_mount(which))
+        await asyncio.sleep(1)
+        results.append(await volumes.wait_for_attach_and_mount(which))
+        cluster.objects["persistentvolumeclaims", "data"] = claim
+        await asyncio.sleep(10)
+        results.append(await volumes.wait_for_attach_and_mount(which))
+        return results
+
+    told = [result.unprocessed for result in run_virtual(main())]
+    why = "error processing PVC n/data: PVC is not bound"
+    lists = "unmounted volumes=[s v w], unattached volumes=[], failed to process volumes=[v w]"
+    assert told == [said := f"Unable to attach or mount volumes: {lists}: {why}; {why}", "", said, ""]
 
 
 def test_a_changed_config_map_is_swapped_in_one_step_and_an_unchanged_one_not_at_all(tmp_path: Path) -> None:
