@@ -77,7 +77,7 @@ async def reachable_from_here(
     what comes. Our own namespace's ports are reached as they are.
     """
     if not host_netns:
-        yield f"{host}:{port}"
+        yield f"[{host}]:{port}" if ":" in host else f"{host}:{port}"
         return
 
     async def pass_on(

@@ -269,8 +269,8 @@ class PodSyncer:
             return BACK_OFF_PERIOD
         self._on_step("volumes", pod)
         mounted = await self._host.mount(pod)
-        if mounted.timed_out:
-            self._event(pod, "Warning", "FailedMount", mounted.timed_out, "")
+        if mounted.unprocessed:
+            self._event(pod, "Warning", "FailedMount", mounted.unprocessed, "")
         for volume, failure in mounted.failures:
             message = f'MountVolume.SetUp failed for volume "{volume}" : {failure}'
             self._event(pod, "Warning", "FailedMount", message, "")

@@ -162,6 +162,37 @@ def test_whom_the_kernel_kills_first() -> None:
         assert oom_score_adjust(which, which["spec"]["containers"][0], memory) == score
 
 
+def test_a_sidecar_goes_no_sooner_than_the_first_of_those_it_serves() -> None:
+    memory = 1000 << 20
+
+    def score(sidecar: str) -> int:
+        init = {"name": "s", "image": "x", "restartPolicy": "Always", "resources": {"requests": {"memory": sidecar}}}
+        served = pod({"requests": {"memory": "250Mi"}}, {"requests": {"memory": "600Mi"}}, initContainers=[init])
+        return oom_score_adjust(served, init, memory)
+
+    assert [score(asks) for asks in ("100Mi", "250Mi", "300Mi", "700Mi")] == [750, 750, 700, 300]
+
+
+def test_what_only_the_pod_asks_for_is_shared_out_among_its_containers() -> None:
+    memory = 1000 << 20
+    init = {"name": "i", "image": "x", "resources": {}}
+    sidecar = {**init, "name": "s", "restartPolicy": "Always"}
+    whole = {"requests": {"memory": "600Mi"}}
+    shared = pod({"requests": {"memory": "200Mi"}}, {}, resources=whole, initContainers=[init, sidecar])
+    containers = [*shared["spec"]["containers"], init, sidecar]
+    assert [oom_score_adjust(shared, each, memory) for each in containers] == [700, 900, 900, 900]
+    alone = pod({"requests": {"memory": "200Mi"}}, resources={"requests": {"cpu": "1"}})
+    assert oom_score_adjust(alone, alone["spec"]["containers"][0], memory) == 800
+
+
+def test_a_container_without_a_limit_has_the_pods() -> None:
+    whole = {"limits": {"cpu": "2", "memory": "64Mi"}}
+    shared = pod({}, {"requests": {"cpu": "1"}, "limits": {"cpu": "1", "memory": "16Mi"}}, resources=whole)
+    free, own = (linux_container_resources(shared, c, 1 << 34) for c in shared["spec"]["containers"])
+    assert (free["cpu_quota"], free["cpu_shares"], free["memory_limit_in_bytes"]) == (200_000, 2048, 64 << 20)
+    assert (own["cpu_quota"], own["cpu_shares"], own["memory_limit_in_bytes"]) == (100_000, 1024, 16 << 20)
+
+
 def test_what_the_runtime_is_told_of_a_container() -> None:
     guaranteed = pod(LIMITED)
     told = linux_container_resources(guaranteed, guaranteed["spec"]["containers"][0], 1 << 34)

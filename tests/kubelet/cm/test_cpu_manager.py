@@ -96,6 +96,14 @@ def test_only_guaranteed_pods_with_whole_cpus_get_their_own() -> None:
     assert cpus.pre_create_container(pods[1], pods[1]["spec"]["containers"][0], {})["cpuset_cpus"] == "0,2-4,6-7"
 
 
+def test_a_pod_that_has_its_cpus_as_a_whole_gets_none_for_a_container() -> None:
+    it = pod("p", "2")
+    whole = {"cpu": "4", "memory": "2Gi"}
+    it["spec"]["resources"] = {"requests": whole, "limits": whole}
+    cpus = manager(StaticPolicy(ONE_SOCKET, 1), pods=[it])
+    assert (cpus.admit(it), cpus.state.assignments, cpus.state.default) == ("", {}, ONE_SOCKET.cpus)
+
+
 def test_the_reserved_cpus_are_shared_and_never_given_away() -> None:
     pods = [pod("big", "7"), pod("too-big", "1")]
     cpus = manager(StaticPolicy(ONE_SOCKET, 1), pods=pods)

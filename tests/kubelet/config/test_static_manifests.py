@@ -150,8 +150,8 @@ def test_an_empty_answer_takes_all_away_and_is_wrong() -> None:
 
 
 def test_a_refusal_or_rubbish_leaves_what_was_said_last() -> None:
-    sent, wrong = fetched((200, ONE), (418, OTHER), (200, b"kind: X"), (200, ONE))
-    assert sent == [["web-n"]]
+    sent, wrong = fetched((200, ONE), (418, OTHER), (200, b"kind: X"), (200, b"kind: X"), (200, ONE), (200, ONE))
+    assert sent == [["web-n"], ["web-n"]]
     assert wrong == [
         "http://m: 418 Teapot",
         "http://m: couldn't parse as pod(Object 'Kind' is missing), please check config file",

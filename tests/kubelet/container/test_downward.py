@@ -26,7 +26,11 @@ POD = {
     "spec": {
         "nodeName": "n1",
         "serviceAccountName": "robot",
-        "containers": [{"name": "one"}, {"name": "two", "resources": {"limits": {"cpu": "2"}}}],
+        "containers": [
+            {"name": "one"},
+            {"name": "two", "resources": {"limits": {"cpu": "2"}}},
+            {"name": "zero", "resources": {"limits": {"cpu": "0"}}},
+        ],
         "initContainers": [{"name": "first", "resources": {"limits": {"cpu": "3"}}}],
     },
 }
@@ -116,10 +120,13 @@ HAS = {"limits": {"cpu": "1500m", "memory": "100Mi"}, "requests": {"cpu": "250m"
         ({"resource": "limits.cpu", "containerName": "first"}, "3"),
         ({"resource": "limits.cpu", "containerName": "one"}, "8"),
         ({"resource": "requests.cpu", "containerName": "one"}, "0"),
+        ({"resource": "limits.hugepages-1Gi"}, "0"),
+        ({"resource": "limits.cpu", "containerName": "zero"}, "8"),
+        ({"resource": "requests.cpu", "containerName": "zero"}, "0"),
     ],
 )
 def test_what_a_container_may_use_is_rounded_up_in_the_unit_that_is_wished(selector: Any, text: str) -> None:
-    allocatable = {"cpu": "8", "ephemeral-storage": "7k"}
+    allocatable = {"cpu": "8", "ephemeral-storage": "7k", "hugepages-1Gi": "2Gi"}
     assert resource_value(POD, selector, {"name": "c", "resources": HAS}, allocatable) == text
 
 

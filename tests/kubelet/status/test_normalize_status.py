@@ -60,3 +60,20 @@ def test_what_was_given_is_not_changed() -> None:
     status = {"containerStatuses": [entry(20000)]}
     assert lengths(normalize_status(status)) == [12288]
     assert lengths(status) == [20000]
+
+
+@pytest.mark.parametrize(
+    ("message", "containers", "after"),
+    [
+        ("€" * 2049, 2, "€" * 2048),
+        ("€" * 2048, 2, "€" * 2048),
+        ("a" + "€" * 2000, 5, "a" + "€" * 818 + "\ufffd\ufffd"),  # 2457 bytes
+        ("ab" + "€" * 2000, 5, "ab" + "€" * 818 + "\ufffd"),
+    ],
+)
+def test_bytes_are_counted_and_those_of_a_character_cut_in_two_are_marked_as_go_does(
+    message: str, containers: int, after: str
+) -> None:
+    ended: dict[str, Any] = {"name": "c", "state": {"terminated": {"message": message}}}
+    cut = normalize_status({"containerStatuses": [ended, *({"name": str(n)} for n in range(1, containers))]})
+    assert cut["containerStatuses"][0]["state"]["terminated"]["message"] == after

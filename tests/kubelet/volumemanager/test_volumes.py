@@ -147,29 +147,51 @@ def test_what_is_optional_may_be_missing(tmp_path: Path) -> None:
     assert list((tmp_path / "pods/u-1/volumes/kubernetes.io~configmap/v").glob("[!.]*")) == []
 
 
-def test_a_failed_volume_waits_twice_as_long_each_time_and_the_pod_is_told_after_two_minutes(tmp_path: Path) -> None:
+def test_a_failed_volume_waits_twice_as_long_each_time_up_to_two_minutes(tmp_path: Path) -> None:
     cluster = Cluster()
 
-    async def main() -> tuple[list[float], str, float | None]:
+    async def main() -> tuple[list[float | None], float | None]:
         volumes = manager(tmp_path, cluster)
-        which, waits, told = pod({"name": "v", "secret": {"secretName": "late"}}), [], ""
-        while not told:
+        which, waits = pod({"name": "v", "secret": {"secretName": "late"}}), []
+        for _ in range(11):
             result = await volumes.wait_for_attach_and_mount(which)
-            if result.failures:
-                waits.append(volumes._trials["u-1", "v"].wait)
-            told = result.timed_out
-            await asyncio.sleep(result.retry_after or 0)
+            assert result.failures == [("v", 'secret "late" not found')]
+            waits.append(result.retry_after)
+            await asyncio.sleep((result.retry_after or 0) / 2)
+            early = await volumes.wait_for_attach_and_mount(which)
+            assert (early.failures, early.unprocessed) == ([], "")  # it is not tried before
+            await asyncio.sleep(early.retry_after or 0)
         cluster.objects["secrets", "late"] = {"data": {}}
-        await asyncio.sleep(122)
-        return waits, told, (await volumes.wait_for_attach_and_mount(which)).retry_after
+        return waits, (await volumes.wait_for_attach_and_mount(which)).retry_after
 
-    waits, told, after = run_virtual(main())
-    assert waits[:8] == [0.5, 1, 2, 4, 8, 16, 32, 64]
-    assert told == (
-        "Unable to attach or mount volumes: unmounted volumes=[v], unattached volumes=[], "
-        "failed to process volumes=[]: context deadline exceeded"
-    )
+    waits, after = run_virtual(main())
+    assert waits == [0.5, 1, 2, 4, 8, 16, 32, 64, 122, 122, 122]
     assert after is None
+
+
+def test_of_a_claim_that_leads_nowhere_is_told_at_once_and_every_ten_seconds(tmp_path: Path) -> None:
+    cluster = Cluster()
+    claimed(cluster, local={"path": str(tmp_path)})
+    claim = cluster.objects["persistentvolumeclaims", "data"]
+    cluster.objects["persistentvolumeclaims", "data"] = {**claim, "status": {"phase": "Pending"}}
+
+    async def main() -> list[MountResult]:
+        volumes = manager(tmp_path, cluster)
+        which = pod({**CLAIMED, "name": "w"}, {"name": "s", "secret": {"secretName": "no"}}, CLAIMED)
+        results = [await volumes.wait_for_attach_and_mount(which)]
+        await asyncio.sleep(9)
+        results.append(await volumes.wait_for_attach_and_mount(which))
+        await asyncio.sleep(1)
+        results.append(await volumes.wait_for_attach_and_mount(which))
+        cluster.objects["persistentvolumeclaims", "data"] = claim
+        await asyncio.sleep(10)
+        results.append(await volumes.wait_for_attach_and_mount(which))
+        return results
+
+    told = [result.unprocessed for result in run_virtual(main())]
+    why = "error processing PVC n/data: PVC is not bound"
+    lists = "unmounted volumes=[s v w], unattached volumes=[], failed to process volumes=[v w]"
+    assert told == [said := f"Unable to attach or mount volumes: {lists}: {why}; {why}", "", said, ""]
 
 
 def test_a_changed_config_map_is_swapped_in_one_step_and_an_unchanged_one_not_at_all(tmp_path: Path) -> None:
@@ -222,15 +244,69 @@ def test_fs_group_gives_files_to_the_group(tmp_path: Path) -> None:
     assert set_volume_ownership(tmp_path, group, read_only=False)
     assert stat.S_IMODE((tmp_path / "d/f").stat().st_mode) == 0o660
     assert (tmp_path / "d").stat().st_mode & stat.S_ISGID
+    assert not (tmp_path / "d/f").stat().st_mode & stat.S_ISGID
     assert not set_volume_ownership(tmp_path, group, read_only=False, policy="OnRootMismatch")
     assert not set_volume_ownership(tmp_path, None, read_only=False)
+    tmp_path.chmod(0o2750)  # one bit of those that it should have is not there
+    assert set_volume_ownership(tmp_path, group, read_only=False, policy="OnRootMismatch")
+    assert stat.S_IMODE(tmp_path.stat().st_mode) == 0o2770
 
 
-def test_a_token_is_the_groups_or_the_users_alone_if_there_is_one(tmp_path: Path) -> None:
-    volumes = manager(tmp_path)
-    mount(volumes, pod(PROJECTED, securityContext={"runAsUser": os.getuid()}))
+BUNDLE = {"clusterTrustBundle": {"name": "b", "path": "bundle"}}
+
+
+@pytest.mark.parametrize(
+    ("context", "mode", "user", "group"),
+    [
+        ({}, 0o644, 0, 0),
+        ({"runAsUser": 1000}, 0o600, 1000, 0),
+        ({"fsGroup": 10000}, 0o640, 0, 10000),
+        ({"runAsUser": 1000, "fsGroup": 10000}, 0o640, 1000, 10000),
+    ],
+)
+def test_a_token_is_the_users_alone_and_the_groups_as_the_conformance_tests_want_it(
+    tmp_path: Path, context: Object, mode: int, user: int, group: int
+) -> None:
+    if os.geteuid():
+        unavailable("root, for giving files away")
+    cluster = Cluster()
+    cluster.objects["clustertrustbundles.certificates.k8s.io", "b"] = {"spec": {"trustBundle": "PEM"}}
+    sources = [*PROJECTED["projected"]["sources"], BUNDLE]
+    mount(manager(tmp_path, cluster), pod({"name": "api", "projected": {"sources": sources}}, securityContext=context))
+    for name in ("token", "bundle"):
+        found = (tmp_path / "pods/u-1/volumes/kubernetes.io~projected/api" / name).stat()
+        assert (stat.S_IMODE(found.st_mode), found.st_uid, found.st_gid) == (mode, user, group), name
+
+
+def test_nobody_s_token_is_for_all_as_soon_as_two_containers_run_as_different_users(tmp_path: Path) -> None:
+    init = [{"name": "i", "image": "x", "securityContext": {"runAsUser": 7}}]
+    mount(manager(tmp_path), pod(PROJECTED, securityContext={"runAsUser": 1000}, initContainers=init))
     token = tmp_path / "pods/u-1/volumes/kubernetes.io~projected/api/token"
-    assert stat.S_IMODE(token.stat().st_mode) == 0o600
+    assert stat.S_IMODE(token.stat().st_mode) == 0o644
+
+
+def test_a_volume_given_to_a_group_is_rewritten_only_when_it_changes_and_is_never_seen_before_it_is_given(
+    tmp_path: Path,
+) -> None:
+    group = os.getgid()
+    context = {"fsGroup": group, "fsGroupChangePolicy": "OnRootMismatch"}
+    cluster, volume = Cluster(), {"name": "s", "secret": {"secretName": "sec", "defaultMode": 0o400}}
+    volumes, which = manager(tmp_path, cluster), pod(volume, securityContext=context)
+    mount(volumes, which)
+    path = tmp_path / "pods/u-1/volumes/kubernetes.io~secret/s"
+    before = os.readlink(path / "..data")
+    mount(volumes, which)
+    assert os.readlink(path / "..data") == before
+    cluster.objects["secrets", "sec"] = {"data": {"password": base64.b64encode(b"other").decode()}}
+    mount(volumes, which)
+    assert stat.S_IMODE((path / "password").stat().st_mode) == 0o440  # whatever the root's group said
+
+    def look() -> None:
+        seen.append((path / "password").read_bytes())
+
+    seen: list[bytes] = []
+    AtomicWriter(path).write({"password": FileProjection(b"third", 0o400)}, 0.0, look)
+    assert (seen, (path / "password").read_bytes()) == ([b"other"], b"third")
 
 
 def test_memory_backed_volumes_are_as_large_as_the_pods_limit_allows(tmp_path: Path) -> None:
@@ -265,17 +341,34 @@ def test_host_path_makes_what_it_may_and_checks_the_rest(tmp_path: Path) -> None
     check_type(tmp_path / "d/f", "FileOrCreate")
     check_type(tmp_path / "nothing", "")
     assert (tmp_path / "d/f").is_file()
-    with pytest.raises(VolumeError, match="is not a socket file"):
-        check_type(tmp_path / "d/f", "Socket")
+    for kind, what in (("Socket", "a socket file"), ("CharDevice", "a character device"), ("Directory", "a directory")):
+        with pytest.raises(VolumeError, match=f"is not {what}"):
+            check_type(tmp_path / "d/f", kind)
+    check_type(Path("/dev/null"), "CharDevice")
+    with pytest.raises(VolumeError, match="is not a block device"):
+        check_type(Path("/dev/null"), "BlockDevice")
+    for kind in ("", "Directory"):
+        with pytest.raises(VolumeError, match="must not contain"):
+            check_type(tmp_path / "d" / ".." / "d", kind)
+    with pytest.raises(VolumeError, match="Drawer is an invalid volume type"):
+        check_type(tmp_path, "Drawer")
+
+
+BOUND: Object = {"metadata": {"uid": "c"}, "spec": {"volumeName": "pv"}, "status": {"phase": "Bound"}}
+CLAIMED = {"name": "v", "persistentVolumeClaim": {"claimName": "data"}}
+
+
+def claimed(cluster: Cluster, name: str = "data", **source: Any) -> None:
+    cluster.objects["persistentvolumeclaims", name] = BOUND
+    spec = {"claimRef": {"uid": "c"}, **source}
+    cluster.objects["persistentvolumes", "pv"] = {"metadata": {"name": "pv"}, "spec": spec}
 
 
 def test_a_claim_waits_until_the_controller_says_attached(tmp_path: Path) -> None:
     cluster = Cluster()
-    cluster.objects["persistentvolumeclaims", "data"] = {"spec": {"volumeName": "pv"}, "status": {"phase": "Bound"}}
-    csi = {"driver": "disk.example.com", "volumeHandle": "h"}
-    cluster.objects["persistentvolumes", "pv"] = {"metadata": {"name": "pv"}, "spec": {"csi": csi}}
+    claimed(cluster, csi={"driver": "disk.example.com", "volumeHandle": "h"})
     attached: list[Object] = []
-    which = pod({"name": "v", "persistentVolumeClaim": {"claimName": "data"}})
+    which = pod(CLAIMED)
     volumes = manager(tmp_path, cluster, volumes_attached=lambda: attached)
     assert mount(volumes, which).failures == []  # nothing is wrong: it waits
     attached.append({"name": "kubernetes.io/csi/disk.example.com^h"})
@@ -283,22 +376,103 @@ def test_a_claim_waits_until_the_controller_says_attached(tmp_path: Path) -> Non
     assert "not found in the list of registered CSI drivers" in mount(fresh, which).failures[0][1]
 
 
+@pytest.mark.parametrize(
+    ("claim", "reference", "why"),
+    [
+        (None, None, 'failed to fetch PVC from API server: persistentvolumeclaim "data" not found'),
+        (
+            {**BOUND, "metadata": {"uid": "c", "deletionTimestamp": "2026-01-01T00:00:00Z"}},
+            None,
+            "PVC is being deleted",
+        ),
+        ({**BOUND, "status": {"phase": "Pending"}}, {"uid": "c"}, "PVC is not bound"),
+        ({**BOUND, "status": {"phase": "Lost"}}, {"uid": "c"}, "PVC is not bound"),
+        ({**BOUND, "spec": {}}, {"uid": "c"}, "PVC has empty pvc.Spec.VolumeName"),
+        (
+            {**BOUND, "spec": {"volumeName": "other"}},
+            {"uid": "c"},
+            'failed to fetch PV other from API server: persistentvolume "other" not found',
+        ),
+        (
+            BOUND,
+            None,
+            "found PV object pv but it has a nil pv.Spec.ClaimRef indicating it is not yet bound to the claim",
+        ),
+        (
+            BOUND,
+            {"uid": "former"},
+            "found PV object pv but its pv.Spec.ClaimRef.UID former does not point to claim.UID c",
+        ),
+    ],
+)
+def test_what_is_behind_a_claim_cannot_be_had(claim: Object | None, reference: Object | None, why: str) -> None:
+    cluster = Cluster()
+    claimed(cluster, local={"path": "/"}, claimRef=reference)
+    if claim is None:
+        del cluster.objects["persistentvolumeclaims", "data"]
+    else:
+        cluster.objects["persistentvolumeclaims", "data"] = claim
+    with pytest.raises(Unprocessable) as refused:
+        run_virtual(claimed_volume(CLAIMED, pod(CLAIMED), cluster.get))
+    assert str(refused.value) == f"error processing PVC n/data: {why}"
+
+
 def test_an_ephemeral_volume_is_behind_a_claim_of_the_pods_own(tmp_path: Path) -> None:
     cluster, which = Cluster(), pod({"name": "v", "ephemeral": {"volumeClaimTemplate": {"spec": {}}}})
     name, volume = f"{which['metadata']['name']}-v", which["spec"]["volumes"][0]
     with pytest.raises(Unprocessable, match="failed to fetch PVC from API server"):
         run_virtual(claimed_volume(volume, which, cluster.get))
-    claim: Object = {"metadata": {}, "spec": {"volumeName": "pv"}, "status": {"phase": "Bound"}}
-    cluster.objects["persistentvolumeclaims", name] = claim
     path = tmp_path / "disk"
     path.mkdir()
-    cluster.objects["persistentvolumes", "pv"] = {"metadata": {"name": "pv"}, "spec": {"local": {"path": str(path)}}}
-    with pytest.raises(Unprocessable, match=r"was not created for pod .* \(pod is not owner\)"):
+    claimed(cluster, name, local={"path": str(path)})
+    with pytest.raises(Unprocessable, match=r"^PVC n/p-v was not created for pod n/p \(pod is not owner\)$"):
         run_virtual(claimed_volume(volume, which, cluster.get))
-    claim["metadata"]["ownerReferences"] = [{"uid": which["metadata"]["uid"], "controller": True}]
+    owner = {"uid": which["metadata"]["uid"], "controller": True}
+    metadata = {**BOUND["metadata"], "ownerReferences": [owner]}
+    cluster.objects["persistentvolumeclaims", name] = {**BOUND, "metadata": metadata}
     volumes = manager(tmp_path, cluster)
     assert mount(volumes, which).failures == []
     assert volumes.volumes_for_pod("u-1")["v"].path == path
+
+
+def local_disk(cluster: Cluster, path: Path, kind: str = "local") -> None:
+    path.mkdir()
+    (path / "f").touch(0o600)
+    claimed(cluster, **{kind: {"path": str(path)}})
+
+
+def test_a_local_disk_is_given_to_the_group_of_the_first_pod_and_not_again_to_the_second_s(tmp_path: Path) -> None:
+    cluster, disk = Cluster(), tmp_path / "disk"
+    local_disk(cluster, disk)
+    volumes = manager(tmp_path, cluster)
+    first = pod(CLAIMED, securityContext={"fsGroup": os.getgid(), "fsGroupChangePolicy": "OnRootMismatch"})
+    assert mount(volumes, first) == MountResult()
+    assert stat.S_IMODE((disk / "f").stat().st_mode) == 0o660
+    (disk / "f").chmod(0o600)
+    second = pod(CLAIMED, securityContext={"fsGroup": os.getgid()})
+    second["metadata"]["uid"] = "u-2"
+    assert mount(volumes, second) == MountResult()
+    assert stat.S_IMODE((disk / "f").stat().st_mode) == 0o600
+    volumes.unmount_volumes("u-1")
+    volumes.unmount_volumes("u-2")
+    assert mount(volumes, first) == MountResult()  # its root is right by now, and it asks for no more
+    assert stat.S_IMODE((disk / "f").stat().st_mode) == 0o600
+
+
+@pytest.mark.parametrize("kind", ["local", "hostPath"])
+def test_what_is_claimed_read_only_is_mounted_so_and_stays_as_it_is(tmp_path: Path, kind: str) -> None:
+    cluster, disk = Cluster(), tmp_path / "disk"
+    local_disk(cluster, disk, kind)
+    volumes = manager(tmp_path, cluster)
+    claim = {"name": "v", "persistentVolumeClaim": {"claimName": "data", "readOnly": True}}
+    which = pod(claim, securityContext={"fsGroup": os.getgid()})
+    assert mount(volumes, which) == MountResult()
+    assert stat.S_IMODE((disk / "f").stat().st_mode) == 0o600
+    container = {"name": "c", "volumeMounts": [{"name": "v", "mountPath": "/v"}]}
+    mounts = make_mounts(
+        which, container, volumes.volumes_for_pod("u-1"), PodDirectories(tmp_path), NotedMounter(), {}, etc_hosts=False
+    )
+    assert mounts == [{"container_path": "/v", "host_path": str(disk), "readonly": True}]
 
 
 def test_mounts_are_read_only_where_the_api_writes_and_sub_paths_stay_inside(tmp_path: Path) -> None:
@@ -327,10 +501,13 @@ def test_mounts_are_read_only_where_the_api_writes_and_sub_paths_stay_inside(tmp
     for wrong, why in (
         ({"subPath": "out"}, "failed to prepare subPath"),
         ({"subPath": "../x"}, "must not contain"),
+        ({"subPath": "a/../b"}, "must not contain"),
+        ({"subPath": "/x"}, "must not be an absolute path"),
+        ({"subPathExpr": "$(UP)"}, "must not contain"),
         ({"subPathExpr": "$(NO)"}, 'missing value for "NO"'),
     ):
         with pytest.raises(MountError, match=why):
-            mounts({"name": "e", "mountPath": "/e", **wrong})
+            mounts({"name": "e", "mountPath": "/e", **wrong}, envs={"UP": ".."})
     with pytest.raises(MountError, match="cannot find volume"):
         mounts({"name": "none", "mountPath": "/n"})
 

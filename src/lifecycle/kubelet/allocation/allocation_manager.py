@@ -183,9 +183,10 @@ class AllocationManager:
                 changed.append(uid)
         return changed
 
-    def _order(self, pod: Object) -> tuple[bool, int, bool, str]:
+    def _order(self, pod: Object) -> tuple[bool, int, bool, bool, str]:
         """First who wants no more than it has, then by priority and by quality of
-        service, then who waits longest. Upstream: `sortPendingResizes`.
+        service, then who waits longest; who has not waited yet comes last. Upstream:
+        `sortPendingResizes`.
         """
         promised = pod_requests(self.update_pod_from_allocation(pod))
         wished = pod_requests(pod)
@@ -195,7 +196,7 @@ class AllocationManager:
         )
         priority = int(pod["spec"].get("priority") or 0)
         since = self._conditions.pending_since(pod)
-        return more, -priority, get_pod_qos(pod) != "Guaranteed", since
+        return more, -priority, get_pod_qos(pod) != "Guaranteed", not since, since
 
     def _handle_pod_resources_resize(self, pod: Object) -> bool:
         """Whether more or less was promised just now."""

@@ -47,7 +47,9 @@ class SourceURL:
         self._data = b""
 
     async def fetch(self, session: aiohttp.ClientSession) -> None:
-        """Ask once. Raises ValueError, aiohttp.ClientError."""
+        """Ask once. What cannot be read is complained of once, too. Raises ValueError,
+        aiohttp.ClientError.
+        """
         async with session.get(self._url) as response:
             data = await response.read()
             if response.status != 200:
@@ -57,6 +59,7 @@ class SourceURL:
             raise ValueError(f"zero-length data received from {self._url}")
         if data == self._data:
             return
+        self._data = data
         now = self._clock.micro_timestamp()
         self._send(
             [
@@ -64,7 +67,6 @@ class SourceURL:
                 for p in decode_pods(data, self._url)
             ]
         )
-        self._data = data
 
     async def run(self) -> None:
         """Ask, and ask again, until cancelled."""

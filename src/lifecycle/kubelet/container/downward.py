@@ -5,8 +5,9 @@ one's choosing, rounded up. A limit that is not set is answered with what the no
 give.
 
 Upstream: `pkg/fieldpath/fieldpath.go` (`ExtractFieldPathAsString`, `FormatMap`),
-`pkg/api/v1/resource/helpers.go` (`ExtractContainerResourceValue`),
-`pkg/kubelet/kubelet_pods.go` (`podFieldSelectorRuntimeValue`), v1.36.
+`pkg/api/v1/resource/helpers.go` (`ExtractContainerResourceValue`,
+`MergeContainerResourceLimits`), `pkg/kubelet/kubelet_pods.go`
+(`podFieldSelectorRuntimeValue`), v1.36.
 """
 
 from __future__ import annotations
@@ -23,6 +24,10 @@ class DownwardError(Exception):
     """That field cannot be had; the text is upstream's."""
 
 
+LIMITED_BY_THE_NODE = ("cpu", "memory", "ephemeral-storage")
+"""Of which a container without a limit may use all that there is. Huge pages are none:
+without a limit it gets not a single one.
+"""
 SUBSCRIPT = re.compile(r"^(metadata\.(?:labels|annotations))\['(.*)'\]$")
 
 
@@ -79,7 +84,8 @@ def resource_value(
     pod: Object, selector: Object, container: Object, allocatable: Mapping[str, str]
 ) -> str:
     """A `resourceFieldRef`. `container` is meant if the selector names none;
-    `allocatable` stands in for limits. Raises DownwardError.
+    `allocatable` stands in for limits that are zero or not there. Raises
+    DownwardError.
     """
     if selector.get("containerName"):
         container = find_container(pod, selector["containerName"])
@@ -87,10 +93,9 @@ def resource_value(
     if kind not in ("limits", "requests") or not name:
         raise DownwardError(f"unsupported container resource : {selector['resource']}")
     resources = container.get("resources") or {}
-    text = (resources.get(kind) or {}).get(name)
-    if text is None and kind == "limits":
-        text = allocatable.get(name)
-    quantity = parse_quantity(str(text or "0"))
+    quantity = parse_quantity(str((resources.get(kind) or {}).get(name) or "0"))
+    if quantity.is_zero and kind == "limits" and name in LIMITED_BY_THE_NODE:
+        quantity = parse_quantity(str(allocatable.get(name) or "0"))
     divisor = parse_quantity(str(selector.get("divisor") or "1"))
     if divisor.is_zero:
         divisor = parse_quantity("1")

@@ -80,10 +80,12 @@ def service_environment(
     services: Iterable[Object], namespace: str, enable_service_links: bool
 ) -> dict[str, str]:
     """Of all services those that a pod of a namespace hears of; its own namespace's
-    `kubernetes` wins over the default one's.
+    `kubernetes` wins over the default one's, unless it has no address.
     """
     chosen: dict[str, Object] = {}
     for service in services:
+        if service["spec"].get("clusterIP") in (None, "", "None"):
+            continue
         meta = service["metadata"]
         if (
             meta["namespace"] == MASTER_SERVICE_NAMESPACE

@@ -14,6 +14,10 @@ from __future__ import annotations
 
 from typing import Any
 
+from lifecycle.api.pod_resources import (
+    aggregate_container_requests,
+    is_pod_level_resources_set,
+)
 from lifecycle.api.pod_util import is_restartable_init_container
 from lifecycle.api.qos import get_pod_qos
 from lifecycle.api.quantity import parse_quantity
@@ -24,6 +28,7 @@ from lifecycle.kubelet.cm.resource_config import (
     hugepage_size,
     milli_cpu_to_quota,
     milli_cpu_to_shares,
+    milli_values,
 )
 
 GUARANTEED_OOM_SCORE_ADJ = -997
@@ -35,12 +40,41 @@ def _amount(container: Object, key: str, name: str) -> int | None:
     return None if text is None else parse_quantity(str(text)).milli()
 
 
+def _limit(pod: Object, container: Object, name: str) -> int | None:
+    """A container's limit; one without has the pod's, where the pod as a whole has
+    any. Upstream: `getCPULimit`, `getMemoryLimit`.
+    """
+    own = _amount(container, "limits", name)
+    if not own and is_pod_level_resources_set(pod["spec"]):
+        return _amount(pod["spec"], "limits", name)
+    return own
+
+
+def _memory_request(container: Object) -> int:
+    """In bytes."""
+    return (_amount(container, "requests", "memory") or 0) // 1000
+
+
+def _share_of_pod_request(pod: Object) -> int:
+    """Bytes for each container of what only the pod as a whole asks for. Upstream:
+    `remainingPodMemReqPerContainer`.
+    """
+    spec = pod["spec"]
+    whole = _memory_request(spec)
+    if not whole:
+        return 0
+    asked = milli_values(aggregate_container_requests(pod)).get("memory", 0) // 1000
+    number = len(spec["containers"]) + len(spec.get("initContainers") or ())
+    return (whole - asked) // number
+
+
 def oom_score_adjust(pod: Object, container: Object, memory_capacity: int) -> int:
     """`oom_score_adj` of a container's processes, -1000 … 1000. `memory_capacity`: the
     node's, in bytes.
 
-    A sidecar is not to be killed before the containers it serves: it gets no more than
-    the least of theirs.
+    What a pod asks for beyond its containers is shared out among them. A sidecar is not
+    to be killed before all of the containers that it serves: it gets no more than the
+    most of theirs.
     """
     if pod["spec"].get("priorityClassName") == "system-node-critical":
         return GUARANTEED_OOM_SCORE_ADJ
@@ -49,13 +83,10 @@ def oom_score_adjust(pod: Object, container: Object, memory_capacity: int) -> in
         return GUARANTEED_OOM_SCORE_ADJ
     if qos == "BestEffort":
         return BEST_EFFORT_OOM_SCORE_ADJ
-    request = (_amount(container, "requests", "memory") or 0) // 1000
+    request = _memory_request(container)
     if is_restartable_init_container(container):
-        others = [
-            (_amount(c, "requests", "memory") or 0) // 1000
-            for c in pod["spec"]["containers"]
-        ]
-        request = max(request, *others)
+        request = max(request, min(map(_memory_request, pod["spec"]["containers"])))
+    request += _share_of_pod_request(pod)
     score = 1000 - 1000 * request // memory_capacity
     if score < 1000 + GUARANTEED_OOM_SCORE_ADJ:
         return 1000 + GUARANTEED_OOM_SCORE_ADJ
@@ -73,11 +104,9 @@ def linux_container_resources(
     """`LinuxContainerResources` as CRI spells them; fields that are zero are left out,
     as on the wire.
     """
-    cpu_request, cpu_limit = (
-        _amount(container, "requests", "cpu"),
-        _amount(container, "limits", "cpu"),
-    )
-    memory = (_amount(container, "limits", "memory") or 0) // 1000
+    cpu_request = _amount(container, "requests", "cpu")
+    cpu_limit = _limit(pod, container, "cpu")
+    memory = (_limit(pod, container, "memory") or 0) // 1000
     shares = milli_cpu_to_shares(
         cpu_limit if cpu_request is None and cpu_limit else cpu_request or 0
     )

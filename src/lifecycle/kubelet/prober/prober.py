@@ -113,7 +113,7 @@ class Prober:
         ):  # a runtime of make-believe: there is no network to go through
             refused = await self._runtime.tcp_connect(ip, port, timeout)
             return not refused, grpc_health.connect_timeout(
-                f"{ip}:{port}", timeout
+                grpc_health.host_port(ip, port), timeout
             ) if refused else ""
         netns = self._runtime.host_netns
         failure = await grpc_health.check(ip, port, service, timeout, netns)

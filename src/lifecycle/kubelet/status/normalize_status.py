@@ -19,7 +19,7 @@ def normalize_status(status: Object) -> Object:
     count = sum(len(status.get(key) or ()) for key in keys)
     longest = MAX_POD_MESSAGE_LENGTH // count if count else 0
     if all(
-        len(message) <= longest
+        len(message.encode()) <= longest
         for key in keys
         for entry in status.get(key) or ()
         for message in _messages(entry)
@@ -47,8 +47,15 @@ def _cut(entry: Object, longest: int) -> Object:
     shortened = dict(entry)
     for state in ("state", "lastState"):
         ended = (entry.get(state) or {}).get("terminated")
-        if ended and len(ended.get("message", "")) > longest:
-            shortened[state] = {
-                "terminated": {**ended, "message": ended["message"][:longest]}
-            }
+        message = ((ended or {}).get("message") or "").encode()
+        if len(message) > longest:
+            text = message[:longest].decode(errors="surrogateescape")
+            shortened[state] = {"terminated": {**ended, "message": _readable(text)}}
     return shortened
+
+
+def _readable(text: str) -> str:
+    """Without the bytes of a character that was cut in two, each of which is marked as
+    Go's encoder marks it.
+    """
+    return "".join("\ufffd" if "\udc80" <= each <= "\udcff" else each for each in text)

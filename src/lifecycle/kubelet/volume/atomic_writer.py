@@ -8,6 +8,9 @@ through `..data`. Changing everything at once is then one `rename` of that link.
 A file under a `subPath` mount sees none of this: it is bound to the file itself, not to
 the link.
 
+Whom the files belong to is settled before the link leads to them: nobody finds one that
+it may not read yet.
+
 Upstream: `pkg/volume/util/atomic_writer.go` (`AtomicWriter.Write`), v1.36.
 """
 
@@ -17,7 +20,7 @@ import os
 import random
 import shutil
 import time
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -37,6 +40,9 @@ class FileProjection:
 
 Payload = Mapping[str, FileProjection]
 """Files by relative path."""
+
+Own = Callable[[], None]
+"""Gives the files of a volume to whom they belong. Raises OSError."""
 
 
 def validate_path(target: str) -> None:
@@ -70,9 +76,9 @@ class AtomicWriter:
         self.target = target
         self._rng = rng or random.Random()
 
-    def write(self, payload: Payload, now: float) -> bool:
-        """Make the volume hold exactly `payload`; whether anything had to change.
-        Raises ValueError, OSError.
+    def write(self, payload: Payload, now: float, own: Own = lambda: None) -> bool:
+        """Make the volume hold exactly `payload`; whether anything had to change. `own`
+        is called before new files can be seen. Raises ValueError, OSError.
         """
         files = {}
         for name, file in payload.items():
@@ -90,6 +96,7 @@ class AtomicWriter:
             path.chmod(file.mode)
             if file.uid is not None:
                 os.chown(path, file.uid, -1)
+        own()
         link = self.target / NEW_DATA_DIR
         link.unlink(missing_ok=True)
         link.symlink_to(fresh.name)
@@ -136,8 +143,5 @@ def _same(old: Path, files: Payload) -> bool:
     }
     if set(present) != set(files):
         return False
-    return all(
-        present[name].read_bytes() == file.data
-        and present[name].stat().st_mode & 0o777 == file.mode & 0o777
-        for name, file in files.items()
-    )
+    # their modes are others than were written where the volume was given to a group
+    return all(present[name].read_bytes() == file.data for name, file in files.items())

@@ -16,10 +16,10 @@ import subprocess
 from pathlib import Path
 from typing import Protocol
 
-from lifecycle.api.pod_resources import pod_limits
 from lifecycle.api.quantity import parse_quantity
 from lifecycle.api.wire import Object
 from lifecycle.cri.removal import remove_tree
+from lifecycle.kubelet.cm.resource_config import resource_config_for_pod
 from lifecycle.kubelet.config.directories import DIRECTORY_MODE
 from lifecycle.kubelet.volume.payloads import VolumeError
 
@@ -135,14 +135,10 @@ def is_mount_point(path: Path) -> bool:
 def memory_size(
     pod: Object, size_limit: str | None, node_allocatable_memory: int
 ) -> int:
-    """Bytes for a `tmpfs`: the least of what is set. 0: no limit known."""
-    memory = pod_limits(pod).get("memory")
-    limits = [node_allocatable_memory, memory.value() if memory is not None else 0]
-    if not all(
-        ((c.get("resources") or {}).get("limits") or {}).get("memory")
-        for c in pod["spec"]["containers"]
-    ):
-        limits.pop()
+    """Bytes for a `tmpfs`: the least of what is set, the limit of the pod's group among
+    it. 0: no limit known.
+    """
+    limits = [node_allocatable_memory, resource_config_for_pod(pod).memory or 0]
     if size_limit:
         limits.append(parse_quantity(size_limit).value())
     return min([limit for limit in limits if limit] or [0])

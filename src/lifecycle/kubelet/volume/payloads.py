@@ -138,8 +138,8 @@ async def projected_payload(
     """All sources in one directory, later ones winning. Raises VolumeError with every
     source's complaint.
 
-    A token is readable for all, unless the pod runs as one known user: then for that
-    one alone (or, with an `fsGroup`, for the group).
+    A token is readable for all, unless the pod runs as one known user: then it is that
+    one's alone, and with an `fsGroup` the group's as well.
     """
     namespace = pod["metadata"]["namespace"]
     mode = source.get("defaultMode", DEFAULT_MODE)
@@ -161,7 +161,8 @@ async def projected_payload(
                     entry["serviceAccountToken"], pod, mode, get_token
                 )
             if "clusterTrustBundle" in entry:
-                files |= await _trust_bundle(entry["clusterTrustBundle"], mode, get)
+                bundle = entry["clusterTrustBundle"]
+                files |= await _trust_bundle(bundle, pod, mode, get)
         except VolumeError as error:
             errors.append(str(error))
     if errors:
@@ -198,27 +199,27 @@ async def volume_payload(
 async def _token_file(
     source: Object, pod: Object, mode: int, get_token: GetToken
 ) -> dict[str, FileProjection]:
-    user, group = (
-        fs_user(pod),
-        (pod["spec"].get("securityContext") or {}).get("fsGroup"),
-    )
-    if user is not None or group is not None:
-        mode = 0o600
     try:
         token = await get_token(
             pod, source.get("audience", ""), source.get("expirationSeconds", 3600)
         )
     except LookupError as error:
         raise VolumeError(f"failed to fetch token: {error.args[0]}") from None
-    return {
-        source["path"]: FileProjection(
-            token.encode(), mode, None if group is not None else user
-        )
-    }
+    return {source["path"]: _guarded(token.encode(), pod, mode)}
+
+
+def _guarded(data: bytes, pod: Object, mode: int) -> FileProjection:
+    """A file that is only the pod's to read, where it is known who that is. A group is
+    let in when the whole volume is given to it.
+    """
+    user = fs_user(pod)
+    group = (pod["spec"].get("securityContext") or {}).get("fsGroup")
+    is_known = user is not None or group is not None
+    return FileProjection(data, 0o600 if is_known else mode, user)
 
 
 async def _trust_bundle(
-    source: Object, mode: int, get: GetObject
+    source: Object, pod: Object, mode: int, get: GetObject
 ) -> dict[str, FileProjection]:
     if not source.get("name"):
         raise VolumeError(
@@ -230,11 +231,9 @@ async def _trust_bundle(
         )
     except LookupError as error:
         if source.get("optional"):
-            return {source["path"]: FileProjection(b"", mode)}
+            return {source["path"]: _guarded(b"", pod, mode)}
         raise VolumeError(str(error.args[0])) from None
-    return {
-        source["path"]: FileProjection(bundle["spec"]["trustBundle"].encode(), mode)
-    }
+    return {source["path"]: _guarded(bundle["spec"]["trustBundle"].encode(), pod, mode)}
 
 
 def fs_user(pod: Object) -> int | None:

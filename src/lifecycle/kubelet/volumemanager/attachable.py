@@ -39,25 +39,62 @@ async def claimed_volume(volume: Object, pod: Object, get: GetObject) -> Object:
         else volume["persistentVolumeClaim"]["claimName"]
     )
     try:
-        claim = await get("persistentvolumeclaims", name, namespace)
-        if (claim.get("status") or {}).get("phase") != "Bound" or not claim["spec"].get(
-            "volumeName"
-        ):
-            raise Unprocessable(
-                f"error processing PVC {namespace}/{name}: PVC is not bound"
-            )
+        claim = await _bound_claim(name, namespace, get)
         if ephemeral and not _belongs_to(claim, pod):
             what = (
                 f"PVC {namespace}/{name} was not created for pod"
                 f" {namespace}/{meta['name']}"
             )
             raise Unprocessable(f"{what} (pod is not owner)")
-        return await get("persistentvolumes", claim["spec"]["volumeName"], "")
+        return await _volume_of(claim, get)
     except LookupError as error:
         raise Unprocessable(
-            f"error processing PVC {namespace}/{name}: failed to fetch PVC from API"
-            f" server: {error.args[0]}"
+            f"error processing PVC {namespace}/{name}: {error.args[0]}"
         ) from None
+
+
+async def _bound_claim(name: str, namespace: str, get: GetObject) -> Object:
+    """Raises LookupError also if it is bound to nothing, or about to go: it may be gone
+    before the pod is.
+    """
+    try:
+        claim = await get("persistentvolumeclaims", name, namespace)
+    except LookupError as error:
+        raise LookupError(
+            f"failed to fetch PVC from API server: {error.args[0]}"
+        ) from None
+    if claim["metadata"].get("deletionTimestamp"):
+        raise LookupError("PVC is being deleted")
+    if (claim.get("status") or {}).get("phase") != "Bound":
+        raise LookupError("PVC is not bound")
+    if not claim["spec"].get("volumeName"):
+        raise LookupError("PVC has empty pvc.Spec.VolumeName")
+    return claim
+
+
+async def _volume_of(claim: Object, get: GetObject) -> Object:
+    """Raises LookupError also for one that is somebody else's. Upstream:
+    `getPVSpec`.
+    """
+    name, uid = claim["spec"]["volumeName"], claim["metadata"].get("uid", "")
+    try:
+        volume = await get("persistentvolumes", name, "")
+    except LookupError as error:
+        raise LookupError(
+            f"failed to fetch PV {name} from API server: {error.args[0]}"
+        ) from None
+    found, reference = f"found PV object {name} but", volume["spec"].get("claimRef")
+    if reference is None:
+        raise LookupError(
+            f"{found} it has a nil pv.Spec.ClaimRef indicating it is not yet bound to"
+            " the claim"
+        )
+    if reference.get("uid", "") != uid:
+        raise LookupError(
+            f"{found} its pv.Spec.ClaimRef.UID {reference.get('uid', '')} does not"
+            f" point to claim.UID {uid}"
+        )
+    return volume
 
 
 def _belongs_to(claim: Object, pod: Object) -> bool:

@@ -4,8 +4,8 @@ the other.
 `wait_for_attach_and_mount` is what syncPod calls before anything of the pod starts:
 every volume is set up, or the pod waits. It is called at every sync, and each time
 writes anew what has changed in ConfigMaps, Secrets and tokens. A volume that failed is
-not tried again before its back-off is over (half a second, doubled up to two minutes),
-and after two minutes and three seconds the pod is told that it still waits.
+not tried again before its back-off is over (half a second, doubled up to two minutes).
+Of one whose claim leads nowhere nobody can say what it is; that is told at once.
 
 `unmount_volumes` is the other end: a pod that has terminated keeps nothing.
 
@@ -21,6 +21,7 @@ from __future__ import annotations
 import random
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
+from functools import partial
 from pathlib import Path
 
 from lifecycle.api.clock import Clock
@@ -66,27 +67,32 @@ once the kubelet has had it pulled. Upstream: `pkg/volume/image/image.go`.
 INITIAL_BACK_OFF, MAX_BACK_OFF = 0.5, 122.0
 """Seconds between tries of one volume: the first, and the longest."""
 
-POD_ATTACH_AND_MOUNT_TIMEOUT = 123.0
-"""Seconds after which a pod that still waits is told so: a little more than the longest
-back-off.
+UNPROCESSED_BACK_OFF = 10.0
+"""Seconds between looks at a claim that leads nowhere: the pod worker's, after which it
+looks at all the pod again.
 """
 
 
 @dataclass(slots=True)
 class MountedVolume:
     """One entry of the actual state. `path` is what containers get mounted; `meta` the
-    wrapping `emptyDir`'s notes.
+    wrapping `emptyDir`'s notes. `claimed_read_only`: the pod has claimed it so.
     """
 
     name: str
     kind: str
     path: Path
     meta: Path | None = None
+    claimed_read_only: bool = False
 
     @property
     def read_only(self) -> bool:
         """Whether containers may only read it, whatever they ask for."""
-        return self.kind in READ_ONLY_PLUGINS or self.kind == IMAGE
+        return (
+            self.claimed_read_only
+            or self.kind in READ_ONLY_PLUGINS
+            or self.kind == IMAGE
+        )
 
 
 @dataclass(slots=True)
@@ -99,11 +105,12 @@ class _Trial:
 @dataclass(slots=True)
 class MountResult:
     """How it went. `failures`: volume and reason, of tries made just now.
-    `retry_after`: seconds, None if all is mounted.
+    `unprocessed`: what is said of claims that lead nowhere. `retry_after`: seconds,
+    None if all is mounted.
     """
 
     failures: list[tuple[str, str]] = field(default_factory=list)
-    timed_out: str = ""
+    unprocessed: str = ""
     retry_after: float | None = None
 
 
@@ -137,13 +144,12 @@ class VolumeManager:
         self.mounted: dict[str, dict[str, MountedVolume]] = {}
         """The actual state: by pod uid and volume name."""
         self._trials: dict[tuple[str, str], _Trial] = {}
-        self._waiting_since: dict[str, float] = {}
 
     async def wait_for_attach_and_mount(self, pod: Object) -> MountResult:
         """Set up and refresh the pod's volumes, as far as possible now."""
         uid, now = pod["metadata"]["uid"], self._clock.now()
         result = MountResult()
-        unmounted, unattached, unprocessed = [], [], []
+        unmounted, unattached, unprocessed, reasons = [], [], [], []
         for volume in pod["spec"].get("volumes") or ():
             name = volume["name"]
             trial = self._trials.get((uid, name))
@@ -165,24 +171,23 @@ class VolumeManager:
             except Unprocessable as error:
                 unmounted.append(name)
                 unprocessed.append(name)
-                self._failed((uid, name), str(error), now)
+                reasons.append(str(error))
+                wait = UNPROCESSED_BACK_OFF
+                self._trials[uid, name] = _Trial(str(error), wait, now + wait)
         if not unmounted:
-            self._waiting_since.pop(uid, None)
             return result
-        since = self._waiting_since.setdefault(uid, now)
-        if now - since >= POD_ATTACH_AND_MOUNT_TIMEOUT:
-            self._waiting_since[uid] = now
-            lists = [" ".join(names) for names in (unmounted, unattached, unprocessed)]
-            result.timed_out = (
+        if reasons:
+            lists = [
+                " ".join(sorted(names))
+                for names in (unmounted, unattached, unprocessed)
+            ]
+            result.unprocessed = (
                 f"Unable to attach or mount volumes: unmounted volumes=[{lists[0]}],"
                 f" unattached volumes=[{lists[1]}], failed to process"
-                f" volumes=[{lists[2]}]: context deadline exceeded"
+                f" volumes=[{lists[2]}]: {'; '.join(reasons)}"
             )
         soonest = min(self._trials[uid, name].again_at for name in unmounted)
-        result.retry_after = max(
-            min(soonest, self._waiting_since[uid] + POD_ATTACH_AND_MOUNT_TIMEOUT) - now,
-            0.1,
-        )
+        result.retry_after = max(soonest - now, 0.1)
         return result
 
     def _failed(self, key: tuple[str, str], reason: str, now: float) -> None:
@@ -223,7 +228,6 @@ class VolumeManager:
                 empty_dir.tear_down(volume.path, volume.meta, self.mounter)
             del volumes[name]
         self.mounted.pop(uid, None)
-        self._waiting_since.pop(uid, None)
         self._trials = {
             key: trial for key, trial in self._trials.items() if key[0] != uid
         }
@@ -245,10 +249,12 @@ class VolumeManager:
         else:
             raise VolumeError(f"no volume plugin matched for volume {volume['name']}")
 
-    def _host_path(self, pod: Object, name: str, source: Object) -> None:
+    def _host_path(
+        self, pod: Object, name: str, source: Object, *, read_only: bool = False
+    ) -> None:
         path = Path(source["path"])
         host_path.check_type(path, source.get("type") or "")
-        self._note(pod, MountedVolume(name, "hostPath", path))
+        self._note(pod, MountedVolume(name, "hostPath", path, None, read_only))
 
     def _empty_dir(self, pod: Object, volume: Object) -> None:
         uid, name, source = (
@@ -285,27 +291,41 @@ class VolumeManager:
             empty_dir.memory_size(pod, None, self._node_memory()),
             self.mounter,
         )
-        if AtomicWriter(path, self._rng).write(payload, self._clock.now()):
-            self._own(pod, path, read_only=True)
+        AtomicWriter(path, self._rng).write(
+            payload, self._clock.now(), partial(self._own, pod, path, read_only=True)
+        )
         self._note(pod, MountedVolume(name, kind, path, meta))
 
     async def _claimed(self, pod: Object, volume: Object) -> None:
         persistent_volume = await claimed_volume(volume, pod, self._get)
-        local = persistent_volume["spec"].get("hostPath") or persistent_volume[
-            "spec"
-        ].get("local")
-        if local:
-            self._host_path(pod, volume["name"], local)
+        spec, name = persistent_volume["spec"], volume["name"]
+        read_only = bool((volume.get("persistentVolumeClaim") or {}).get("readOnly"))
+        if spec.get("hostPath"):
+            self._host_path(pod, name, spec["hostPath"], read_only=read_only)
+            return
+        if spec.get("local"):
+            self._local(pod, name, Path(spec["local"]["path"]), read_only=read_only)
             return
         verify_controller_attached_volume(persistent_volume, self._volumes_attached())
         mount_device(persistent_volume)
 
-    def _own(self, pod: Object, path: Path, *, read_only: bool) -> None:
-        context = pod["spec"].get("securityContext") or {}
-        policy = context.get("fsGroupChangePolicy") or "Always"
-        set_volume_ownership(
-            path, context.get("fsGroup"), read_only=read_only, policy=policy
-        )
+    def _local(self, pod: Object, name: str, path: Path, *, read_only: bool) -> None:
+        """A directory that outlives pods. The first that mounts it gives it to its
+        group, as `fsGroupChangePolicy` says.
+        """
+        host_path.check_type(path, "")
+        mounted = {each.path for of in self.mounted.values() for each in of.values()}
+        if not read_only and path not in mounted:
+            context = pod["spec"].get("securityContext") or {}
+            policy = context.get("fsGroupChangePolicy") or "Always"
+            self._own(pod, path, read_only=False, policy=policy)
+        self._note(pod, MountedVolume(name, "local", path, None, read_only))
+
+    def _own(
+        self, pod: Object, path: Path, *, read_only: bool, policy: str = "Always"
+    ) -> None:
+        group = (pod["spec"].get("securityContext") or {}).get("fsGroup")
+        set_volume_ownership(path, group, read_only=read_only, policy=policy)
 
     def _node_memory(self) -> int:
         return parse_quantity(str(self._allocatable.get("memory", "0"))).value()

@@ -12,6 +12,7 @@ assignments to whole pods.
 
 from __future__ import annotations
 
+from lifecycle.api.pod_resources import is_pod_level_resources_set
 from lifecycle.api.pod_util import is_restartable_init_container
 from lifecycle.api.qos import get_pod_qos
 from lifecycle.api.quantity import parse_quantity
@@ -105,10 +106,14 @@ class StaticPolicy:
         return state.default - self.reserved
 
     def allocate(self, state: CPUState, pod: Object, container: Object) -> None:
-        """When the pod is admitted. Raises NotEnoughCPUsError: the pod is refused."""
+        """When the pod is admitted. Containers of a pod that names resources for all of
+        them together get none. Raises NotEnoughCPUsError: the pod is refused.
+        """
         num_cpus = guaranteed_cpus(pod, container)
         uid, name = pod["metadata"]["uid"], container["name"]
         if not num_cpus or state.get(uid, name) is not None:
+            return
+        if is_pod_level_resources_set(pod["spec"]):
             return
         threads = self.topology.per("core")
         if self._full_pcpus_only and num_cpus % threads:
