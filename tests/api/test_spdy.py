@@ -256,7 +256,7 @@ def test_what_nobody_reads_is_not_taken_in() -> None:
 
 
 def test_a_connection_has_so_many_streams_open_and_forgets_those_that_are_done() -> None:
-    async def main(close: bool) -> int:
+    async def main(close: bool, looked_at: bool = True) -> int:
         encoder = FrameEncoder()
         opened = [encoder.syn_stream(2 * number + 1, {}) for number in range(MAX_STREAMS + 10)]
         flood = Flood(b"", b"")
@@ -264,7 +264,33 @@ def test_a_connection_has_so_many_streams_open_and_forgets_those_that_are_done()
         for number, data in enumerate(opened):
             flood._first = data + (encoder.rst_stream(2 * number + 1) if close else b"")
             await connection.run()
+            if looked_at:
+                assert len([stream async for stream in connection.streams()]) <= 1
         return flood.written
 
     assert run_virtual(main(close=True)) == MAX_STREAMS + 10
     assert run_virtual(main(close=False)) == MAX_STREAMS
+    # each run leaves its end behind the stream: nobody has looked at either
+    assert run_virtual(main(close=True, looked_at=False)) == MAX_STREAMS // 2
+
+
+def test_streams_share_the_room_for_what_is_unread_and_a_reset_gives_it_back() -> None:
+    async def main() -> None:
+        encoder, streams = FrameEncoder(), 2 * UNREAD // CHUNK
+        opened = b"".join(
+            encoder.syn_stream(2 * n + 1, {}) + encoder.data(2 * n + 1, bytes(CHUNK)) for n in range(streams)
+        )
+        flood = Flood(opened, b"")
+        connection = SpdyConnection(flood)
+        running = asyncio.ensure_future(connection.run())
+        await asyncio.sleep(1)
+        assert flood.written == UNREAD // CHUNK  # so many have been accepted: half of them
+        first = await anext(connection.streams())
+        await first.reset()
+        await asyncio.sleep(1)
+        assert flood.written == UNREAD // CHUNK + 2  # the reset, and one more
+        assert [piece async for piece in first] == []
+        running.cancel()
+        await asyncio.gather(running, return_exceptions=True)
+
+    run_virtual(main())

@@ -5,9 +5,10 @@ from __future__ import annotations
 import asyncio
 
 from lifecycle.api.clock import run_virtual
-from lifecycle.api.unread import UNREAD, Unread
+from lifecycle.api.unread import PIECE as OVERHEAD
+from lifecycle.api.unread import UNREAD, Room, Unread
 
-PIECE = bytes(UNREAD // 4)
+PIECE = bytes(UNREAD // 4 - OVERHEAD)
 
 
 def test_whoever_brings_more_than_there_is_room_for_waits() -> None:
@@ -42,5 +43,36 @@ def test_a_piece_that_is_larger_than_all_room_goes_by_itself() -> None:
         assert len(await anext(aiter(unread))) == 3 * UNREAD
         async with asyncio.timeout(1):
             await feeding
+
+    run_virtual(main())
+
+
+def test_small_pieces_count_for_what_they_take() -> None:
+    async def main() -> None:
+        unread, brought = Unread(), 0
+        try:
+            async with asyncio.timeout(1):
+                while True:
+                    await unread.feed(b"ab")
+                    brought += 1
+        except TimeoutError:
+            assert brought == UNREAD // (2 + OVERHEAD)
+
+    run_virtual(main())
+
+
+def test_what_is_discarded_gives_its_room_to_others() -> None:
+    async def main() -> None:
+        room = Room()
+        full, other = Unread(room), Unread(room)
+        feeding = [asyncio.ensure_future(each.feed(bytes(UNREAD))) for each in (full, other)]
+        await asyncio.sleep(1)
+        assert [task.done() for task in feeding] == [False, False]
+        full.discard()
+        assert [piece async for piece in full] == []
+        assert len(await anext(aiter(other))) == UNREAD
+        await asyncio.sleep(1)
+        assert [task.done() for task in feeding] == [True, True]
+        assert room.taken == 0
 
     run_virtual(main())

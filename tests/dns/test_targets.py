@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import struct
+from collections.abc import Callable
 from typing import Any
 
 import dns.flags
@@ -17,10 +18,11 @@ from lifecycle.api.resources import resource
 from lifecycle.client.rest import Client
 from lifecycle.client.shared_informer import SharedInformerFactory
 from lifecycle.dns.answering import Answerer
-from lifecycle.dns.kubernetes_plugin import KubernetesPlugin, NameDoesNotExist
-from lifecycle.dns.records import RecordTarget, fqdn
-from lifecycle.dns.server import IDLE_SECONDS, ClusterDNS
+from lifecycle.dns.kubernetes_plugin import MOST_TARGETS, KubernetesPlugin, NameDoesNotExist
+from lifecycle.dns.records import Answer, Record, RecordTarget, fqdn
+from lifecycle.dns.server import IDLE_SECONDS, MAX_TCP_QUERIES, MOST_LONG_REPLIES, ClusterDNS, _Datagrams
 from lifecycle.dns.service_index import Port, ServiceIndex, declared_ports
+from lifecycle.dns.wire import Reply
 from tests.dns.cluster import SERVICES, SLICES, service, slice_of
 from tests.fake_api import FakeAPI
 
@@ -256,6 +258,102 @@ def test_a_connection_that_asks_nothing_for_ten_seconds_is_closed() -> None:
         assert not server._connections
 
     run_virtual(main())
+
+
+def test_a_connection_asks_128_questions_and_then_has_to_be_opened_again() -> None:
+    async def main() -> None:
+        server, _, _ = _server()
+        reader, writer = asyncio.StreamReader(), _Writer()
+        reader.feed_data(_framed("a.") * (MAX_TCP_QUERIES + 1))
+        await server._serve_tcp(reader, writer)  # type: ignore[arg-type]
+        replies, rest = 0, writer.written
+        while rest:
+            replies, rest = replies + 1, rest[2 + int.from_bytes(rest[:2], "big") :]
+        assert replies == MAX_TCP_QUERIES == 128
+
+    run_virtual(main())
+
+
+def test_a_connection_that_takes_no_answer_for_ten_seconds_is_closed() -> None:
+    class Stuck(_Writer):
+        async def drain(self) -> None:
+            await asyncio.get_running_loop().create_future()
+
+    async def main() -> None:
+        server, _, _ = _server()
+        reader, writer = asyncio.StreamReader(), Stuck()
+        reader.feed_data(_framed("a."))
+        begin = asyncio.get_running_loop().time()
+        await server._serve_tcp(reader, writer)  # type: ignore[arg-type]
+        assert writer.closed_at == begin + IDLE_SECONDS
+
+    run_virtual(main())
+
+
+def test_many_connections_are_answered_one_at_a_time(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Otherwise a hundred of them would have a hundred answers in one turn of the loop."""
+    busy: list[int] = [0, 0]
+
+    async def slow(size: int, work: Callable[[], bytes]) -> bytes:
+        busy[0] += 1
+        busy[1] = max(busy)
+        await asyncio.sleep(1)
+        busy[0] -= 1
+        return work()
+
+    async def main() -> None:
+        monkeypatch.setattr("lifecycle.dns.server.beside", slow)
+        server, _, _ = _server()
+        writers = [_Writer() for _ in range(5)]
+        begin = asyncio.get_running_loop().time()
+        async with asyncio.TaskGroup() as group:
+            for writer in writers:
+                reader = asyncio.StreamReader()
+                reader.feed_data(_framed("a."))
+                reader.feed_eof()
+                group.create_task(server._serve_tcp(reader, writer))  # type: ignore[arg-type]
+        assert all(writer.written for writer in writers)
+        assert (busy, asyncio.get_running_loop().time() - begin) == ([0, 1], 5.0)
+
+    run_virtual(main())
+
+
+def test_of_datagrams_that_want_much_only_so_many_are_written_at_a_time() -> None:
+    class Long:
+        reply = Reply(dns.message.Message(1), Answer(answer=[Record("a.", 30, "A", "10.1.1.1")] * 4_000))
+
+        def reply_to(self, packet: bytes, *, tcp: bool) -> Reply:
+            return self.reply
+
+    class Sent(list[bytes]):
+        def sendto(self, data: bytes, addr: object) -> None:
+            self.append(data)
+
+    async def main() -> None:
+        datagrams, sent = _Datagrams(Long()), Sent()  # type: ignore[arg-type]
+        datagrams.connection_made(sent)
+        for _ in range(100):
+            datagrams.datagram_received(b"", None)
+        assert not sent
+        await asyncio.sleep(1)
+        assert len(sent) == MOST_LONG_REPLIES
+        datagrams.datagram_received(b"", None)
+        await asyncio.sleep(1)
+        assert len(sent) == MOST_LONG_REPLIES + 1
+
+    run_virtual(main())
+
+
+def test_of_a_vast_service_there_is_as_much_as_a_message_has_room_for_and_each_address_once() -> None:
+    ports = [{"name": f"p{n}", "port": n} for n in range(1, 51)]
+    endpoints = [{"addresses": [f"10.1.{i}.{j}" for i in range(30)]} for j in range(200)]
+    slices = [slice_of("h", *endpoints, ports=ports)]
+    many = KubernetesPlugin(ServiceIndex.of([service("h", "None")], slices, ["shop"]))
+    name = "h.shop.svc.cluster.local."
+    addresses = [target.host for target in many.targets(name, "A")]
+    assert len(set(addresses)) == len(addresses) == MOST_TARGETS == 4096
+    assert [target.port for target in many.targets(name, "SRV")[:51]] == [*range(1, 51), 1]
+    assert len(many.targets(name, "SRV")) == MOST_TARGETS
 
 
 @pytest.mark.parametrize(

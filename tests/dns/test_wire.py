@@ -10,12 +10,14 @@ import dns.flags
 import dns.message
 import dns.opcode
 import dns.rcode
+import dns.rdata
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from lifecycle.api.worker import LARGE
 from lifecycle.dns.records import Answer, Record
-from lifecycle.dns.wire import LARGEST, SMALLEST, balanced, respond
+from lifecycle.dns.wire import LARGEST, RECORD_WEIGHT, SMALLEST, balanced, reply_to, respond
 
 
 class Fixed:
@@ -30,7 +32,7 @@ class Fixed:
         return self.fixed
 
 
-def reply_to(query: dns.message.Message, answer: Answer | None = None, *, tcp: bool = False) -> dns.message.Message:
+def answered(query: dns.message.Message, answer: Answer | None = None, *, tcp: bool = False) -> dns.message.Message:
     return dns.message.from_wire(respond(query.to_wire(), Fixed(answer), random.Random(1), tcp=tcp))
 
 
@@ -40,7 +42,7 @@ def test_of_the_queries_flags_recursion_and_checking_come_back_and_a_response_is
     if 1 << bit == dns.flags.QR:
         assert respond(query.to_wire(), Fixed(), random.Random(1)) == b""
         return
-    reply = reply_to(query)
+    reply = answered(query)
     assert reply.id == query.id
     assert reply.question == query.question
     if query.opcode() != dns.opcode.QUERY:
@@ -55,7 +57,7 @@ def test_of_the_queries_flags_recursion_and_checking_come_back_and_a_response_is
 @pytest.mark.parametrize("rcode", ["NOERROR", "NXDOMAIN", "SERVFAIL", "REFUSED"])
 @pytest.mark.parametrize("authoritative", [True, False])
 def test_the_code_and_the_authority_are_the_answers(rcode: str, authoritative: bool) -> None:
-    reply = reply_to(dns.message.make_query("a.", "A"), Answer(rcode, authoritative=authoritative))
+    reply = answered(dns.message.make_query("a.", "A"), Answer(rcode, authoritative=authoritative))
     assert dns.rcode.to_text(reply.rcode()) == rcode
     assert bool(reply.flags & dns.flags.AA) == authoritative
 
@@ -71,7 +73,7 @@ def test_two_questions_in_one_packet_are_a_mistake_of_the_client() -> None:
     query = dns.message.make_query("a.", "A")
     for questions in ([], [*query.question, *dns.message.make_query("b.", "A").question]):
         query.question = questions
-        assert reply_to(query).rcode() == dns.rcode.FORMERR
+        assert answered(query).rcode() == dns.rcode.FORMERR
 
 
 @pytest.mark.parametrize(
@@ -108,7 +110,7 @@ def test_less_than_a_header_is_not_answered(length: int) -> None:
 
 
 def test_a_refusal_of_an_unknown_edns_version_says_which_one_is_known_and_nothing_else() -> None:
-    reply = reply_to(dns.message.make_query("a.", "A", use_edns=1, ednsflags=0x8000, payload=1232))
+    reply = answered(dns.message.make_query("a.", "A", use_edns=1, ednsflags=0x8000, payload=1232))
     assert (reply.rcode(), reply.edns, reply.ednsflags & 0xFFFF, reply.payload) == (dns.rcode.BADVERS, 0, 0, 0)
     assert reply.question == dns.message.make_query("a.", "A").question
 
@@ -181,7 +183,7 @@ def test_an_answer_of_exactly_the_clients_size_is_whole() -> None:
         )
     )
     for payload, whole in ((size, True), (size - 1, False)):
-        reply = reply_to(dns.message.make_query("a.", "TXT", use_edns=0, payload=payload), answer)
+        reply = answered(dns.message.make_query("a.", "TXT", use_edns=0, payload=payload), answer)
         assert bool(reply.flags & dns.flags.TC) != whole
         assert len(reply.answer[0]) == (3 if whole else 2)
 
@@ -198,12 +200,36 @@ def test_a_stream_carries_what_sixteen_bits_can_count() -> None:
     )
 
 
+def test_of_an_answer_that_is_too_long_no_more_is_written_than_fits(monkeypatch: pytest.MonkeyPatch) -> None:
+    """A Service may have thousands of endpoints: each record that is sent is written once, and one that is not."""
+    written: list[str] = []
+    from_text = dns.rdata.from_text
+    monkeypatch.setattr(dns.rdata, "from_text", lambda *args: written.append(args[2]) or from_text(*args))
+    answer = Answer(answer=[Record("q.", 30, "A", f"10.{n >> 16}.{n >> 8 & 255}.{n & 255}") for n in range(20_000)])
+    for payload in (512, 1232, 65535):
+        written.clear()
+        query = dns.message.make_query("q.", "A", use_edns=0, payload=payload).to_wire()
+        sent = dns.message.from_wire(respond(query, Fixed(answer), random.Random(1)))
+        assert len(written) == len(sent.answer[0]) + 1 == len(set(written))
+
+
+def test_a_reply_weighs_what_can_be_written_of_it() -> None:
+    answer = Answer(answer=[Record("q.", 30, "A", f"10.0.{n >> 8}.{n & 255}") for n in range(1_000)])
+    query = dns.message.make_query("q.", "A", use_edns=0, payload=512).to_wire()
+    short, long = (reply_to(query, Fixed(answer), random.Random(1), tcp=tcp) for tcp in (False, True))
+    assert short is not None
+    assert short.weight < LARGE
+    assert long is not None
+    assert long.weight == 1_000 * RECORD_WEIGHT > LARGE
+    assert short.packet() == respond(query, Fixed(answer), random.Random(1))
+
+
 def test_records_of_one_name_and_type_are_one_set_in_the_order_they_came() -> None:
     records = [
         Record("a.", 30, "CNAME", "b."), Record("b.", 20, "TXT", '"2"'), Record("c.", 20, "TXT", '"x"'),
         Record("b.", 20, "TXT", '"1"'),
     ]  # fmt: skip
-    sets = reply_to(dns.message.make_query("a.", "A"), Answer(answer=records)).answer
+    sets = answered(dns.message.make_query("a.", "A"), Answer(answer=records)).answer
     assert [(str(one.name), one.ttl, [str(rdata) for rdata in one]) for one in sets] == [
         ("a.", 30, ["b."]), ("b.", 20, ['"2"', '"1"']), ("c.", 20, ['"x"']),
     ]  # fmt: skip

@@ -19,13 +19,15 @@ from lifecycle.api.spdy_frames import (
     FrameEncoder,
     FrameError,
 )
-from lifecycle.api.unread import Unread
+from lifecycle.api.unread import Room, Unread
 from lifecycle.api.wire import Connection
+from lifecycle.api.worker import Pauses
 
 CHUNK = 32 * 1024
 MAX_STREAMS = 4096
-"""Streams of one connection that are open at a time. Ours: Go's library has no limit;
-`kubectl port-forward` needs two for each of its connections.
+"""Streams of one connection that are open at a time, or that nobody has looked at yet.
+Ours: Go's library has no limit; `kubectl port-forward` needs two for each of its
+connections.
 """
 
 
@@ -40,7 +42,7 @@ class SpdyStream:
         self.number = number
         self.headers = headers
         self._connection = connection
-        self._received = Unread()
+        self._received = Unread(connection.room)
         self._closed = self._ended = False
 
     def __aiter__(self) -> AsyncIterator[bytes]:
@@ -69,8 +71,13 @@ class SpdyStream:
 
     async def reset(self) -> None:
         """Both halves are done."""
-        self._closed = True
         await self._connection.send(self._connection.encoder.rst_stream(self.number))
+        self.was_reset()
+
+    def was_reset(self) -> None:
+        """Both halves are done, and what was not read by now will not be."""
+        self._closed = True
+        self._received.discard()
         self.end()
 
     async def feed(self, data: bytes) -> None:
@@ -92,6 +99,7 @@ class SpdyConnection:
 
     def __init__(self, connection: Connection) -> None:
         self.encoder = FrameEncoder()
+        self.room = Room()
         self._connection = connection
         self._decoder = FrameDecoder()
         self._streams: dict[int, SpdyStream] = {}
@@ -116,10 +124,12 @@ class SpdyConnection:
 
     async def run(self) -> None:
         """Read until the other side ends the connection."""
+        pauses = Pauses()  # thousands of frames may come in one piece
         try:
             while data := await self._connection.read():
                 for frame in self._decoder.feed(data):
                     await self._frame(frame)
+                    await pauses.pause()
         except (FrameError, ConnectionError):
             pass  # nothing that could be told to the other side
         finally:
@@ -130,7 +140,7 @@ class SpdyConnection:
     async def _frame(self, frame: Frame) -> None:
         stream = self._streams.get(frame.stream)
         if frame.kind == SYN_STREAM:
-            if len(self._streams) >= MAX_STREAMS:
+            if max(len(self._streams), self._opened.qsize()) >= MAX_STREAMS:
                 raise FrameError(f"more than {MAX_STREAMS} streams")
             stream = self._streams[frame.stream] = SpdyStream(
                 self, frame.stream, dict(frame.headers)
@@ -142,7 +152,7 @@ class SpdyConnection:
         elif frame.kind == GOAWAY:
             self._opened.put_nowait(None)
         elif frame.kind == RST_STREAM and stream is not None:
-            stream.end()
+            stream.was_reset()
             self._streams.pop(frame.stream, None)
         elif frame.kind == 0 and stream is not None and frame.data:
             await stream.feed(frame.data)

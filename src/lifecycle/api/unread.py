@@ -2,7 +2,9 @@
 
 Whoever types for a program that does not listen fills nobody's memory: beyond `UNREAD`
 bytes the next piece waits, and whoever brings it reads no more of the connection that
-it comes from, so that at last the sender waits.
+it comes from, so that at last the sender waits. Streams that share a connection share
+the room, too: of four thousand streams, each of which is a little unread, only the sum
+counts.
 
 Upstream: Go has it from `io.Pipe` and from unbuffered channels, which hold nothing at
 all (`moby/spdystream/stream.go`, `dataChan`; `wsstream/conn.go`).
@@ -16,29 +18,64 @@ from collections.abc import AsyncIterator
 UNREAD = 1 << 20
 """Bytes."""
 
+PIECE = 64
+"""Bytes that a piece takes beside its own: two bytes are not kept in two bytes."""
 
-class Unread:
-    """Pieces in order, until their end. Read by one, with `async for`."""
+
+class Room:
+    """Where what is unread waits."""
 
     def __init__(self) -> None:
+        self.taken = 0
+        """Bytes."""
+        self._left = asyncio.Event()
+
+    def take(self, size: int) -> None:
+        """So many bytes more; there may be fewer than none left then."""
+        self.taken += size
+
+    def give_back(self, size: int) -> None:
+        """They are read, or never will be."""
+        self.taken -= size
+        self._left.set()
+
+    async def left(self) -> None:
+        """Return when no more than `UNREAD` bytes are taken."""
+        while self.taken > UNREAD:
+            self._left.clear()
+            await self._left.wait()
+
+
+class Unread:
+    """Pieces in order, until their end. Read by one, with `async for`. `room`: where
+    they wait, if they have none of their own.
+    """
+
+    def __init__(self, room: Room | None = None) -> None:
+        self._room = room or Room()
         self._pieces: asyncio.Queue[bytes] = asyncio.Queue()
-        self._waiting = 0
-        self._room = asyncio.Event()
 
     async def feed(self, data: bytes) -> None:
-        """One more piece. Returns when no more than `UNREAD` bytes wait."""
+        """One more piece. Returns when there is room for another."""
         self._pieces.put_nowait(data)
-        self._waiting += len(data)
-        while self._waiting > UNREAD:
-            self._room.clear()
-            await self._room.wait()
+        self._room.take(len(data) + PIECE)
+        await self._room.left()
 
     def end(self) -> None:
         """There will be no more; again does no harm."""
         self._pieces.put_nowait(b"")
 
+    def discard(self) -> None:
+        """What is not read yet nobody will read."""
+        while not self._pieces.empty():
+            self._taken_out(self._pieces.get_nowait())
+        self.end()
+
     async def __aiter__(self) -> AsyncIterator[bytes]:
-        while data := await self._pieces.get():
-            self._waiting -= len(data)
-            self._room.set()
+        while data := self._taken_out(await self._pieces.get()):
             yield data
+
+    def _taken_out(self, data: bytes) -> bytes:
+        if data:
+            self._room.give_back(len(data) + PIECE)
+        return data

@@ -17,6 +17,7 @@ import hashlib
 from collections.abc import AsyncIterator, Callable, Sequence
 
 from lifecycle.api.wire import Connection, Request
+from lifecycle.api.worker import Pauses
 
 _MAGIC = b"258EAFA5-E914-47DA-95CA-C5AB0DC85B11"
 CONTINUATION, TEXT, BINARY, CLOSE, PING, PONG = 0, 1, 2, 8, 9, 10
@@ -105,7 +106,9 @@ class WebSocket:
     async def messages(self) -> AsyncIterator[bytes]:
         """Messages, until either side closes. Pings are answered on the way."""
         whole = bytearray()
+        pauses = Pauses()  # a hundred thousand frames may come in one piece
         while True:
+            await pauses.pause()
             head = await self._take(2)
             if not head:
                 return

@@ -110,7 +110,7 @@ class Answerer:
         """Addresses of a name, each once; an alias is followed as long as it stays in
         the cluster.
         """
-        records: list[Record] = []
+        records: dict[Record, None] = {}  # a set that keeps its order
         for target in self.plugin.targets(qname.lower(), qtype):
             if target.type == "CNAME":
                 alias = Record(qname, self.ttl, "CNAME", target.host)
@@ -121,34 +121,34 @@ class Answerer:
                 ):
                     continue
                 if not f".{target.host.lower()}".endswith(f".{self.plugin.zone}"):
-                    records.append(alias)
+                    records[alias] = None
                     continue
                 try:
                     further = self._resolve(target.host, qtype, [*before, alias])
                 except NameDoesNotExist:
                     continue
-                records += [alias, *further] if further else []
+                if further:
+                    records |= dict.fromkeys([alias, *further])
             elif target.type == qtype:
-                record = Record(qname, self.ttl, qtype, target.host)
-                if record not in records:
-                    records.append(record)
-        return records
+                records[Record(qname, self.ttl, qtype, target.host)] = None
+        return list(records)
 
     def _services(self, message: Answer, qname: str, name: str, zone: str) -> None:
         """SRV records share 100 points of weight; each target's address comes along."""
         targets = self.plugin.targets(name, "SRV")
         weight = max(1, 100 // len(targets)) if targets else 0
+        records: dict[Record, None] = {}
+        addresses: dict[Record, None] = {}
         for target in targets:
             if target.port < 0:
                 continue
             address = self._address(target, zone)
+            addresses[address] = None
             record = Record(
                 qname, self.ttl, "SRV", f"0 {weight} {target.port} {address.name}"
             )
-            if record not in message.answer:
-                message.answer.append(record)
-            if address not in message.additional:
-                message.additional.append(address)
+            records[record] = None
+        message.answer, message.additional = list(records), list(addresses)
 
     def _address(self, target: RecordTarget, zone: str) -> Record:
         """A target's address, its name in the zone as the asker spells it."""

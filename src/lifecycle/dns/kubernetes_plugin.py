@@ -12,8 +12,11 @@ verified`, zone transfers, topology.
 
 from __future__ import annotations
 
+from collections.abc import Iterable, Iterator
 from ipaddress import ip_address
+from itertools import islice
 
+from lifecycle.api.wire import Object
 from lifecycle.dns.records import RecordTarget, fqdn
 from lifecycle.dns.request_name import (
     POD,
@@ -35,6 +38,11 @@ SCHEMA_VERSION = "1.1.0"
 """Of the specification "Kubernetes DNS-Based Service Discovery"."""
 
 NS_NAME = "ns.dns"
+
+MOST_TARGETS = 4096
+"""More are not looked for: 65,535 bytes have room for fewer records, which are sixteen
+bytes at least.
+"""
 
 
 class NameDoesNotExist(Exception):
@@ -63,7 +71,7 @@ class KubernetesPlugin:
         """
         if trim_zone(name, self.zone) == NS_NAME:
             return self.name_servers()
-        targets = self._records(name)
+        targets = self._records(name, qtype)
         if qtype == "SRV":  # SRV records of external names are not offered
             return [target for target in targets if target.type != "CNAME"]
         return targets
@@ -75,7 +83,7 @@ class KubernetesPlugin:
         if trim_zone(name, self.zone) == "dns-version":
             return SCHEMA_VERSION
         try:
-            known = bool(self._records(name))
+            known = bool(self._records(name, "TXT"))
         except NameDoesNotExist:
             known = False
         if not known:
@@ -86,7 +94,7 @@ class KubernetesPlugin:
         """Whether a name exists, for a question about pointers: our own server's short
         name does not. Raises NameDoesNotExist.
         """
-        return self._records(name)
+        return self._records(name, "PTR")
 
     def name_servers(self) -> list[RecordTarget]:
         """The zone's name servers: the DNS Service's addresses, named as the Service
@@ -123,7 +131,7 @@ class KubernetesPlugin:
             ]
         return list(dict.fromkeys(names))
 
-    def _records(self, name: str) -> list[RecordTarget]:
+    def _records(self, name: str, qtype: str) -> list[RecordTarget]:
         try:
             request = parse_request(name, self.zone)
         except InvalidRequest as error:
@@ -137,7 +145,7 @@ class KubernetesPlugin:
         return (
             self._find_pod(request)
             if request.kind == POD
-            else self._find_services(request)
+            else self._find_services(request, qtype)
         )
 
     def _find_pod(self, request: RequestName) -> list[RecordTarget]:
@@ -153,7 +161,7 @@ class KubernetesPlugin:
             RecordTarget(str(ip), 0, f"{text}.{request.namespace}.{POD}.{self.zone}")
         ]
 
-    def _find_services(self, request: RequestName) -> list[RecordTarget]:
+    def _find_services(self, request: RequestName, qtype: str) -> list[RecordTarget]:
         service = self.index.service(request.namespace, request.service)
         if service is None:
             raise NameDoesNotExist(request.service)
@@ -170,39 +178,39 @@ class KubernetesPlugin:
             return [RecordTarget(fqdn(target.host))]
         below = f"{request.service}.{request.namespace}.{SVC}.{self.zone}"
         if spec.get("clusterIP") in (None, "", "None") or request.endpoint:
-            targets = self._find_endpoints(request, below)
+            found = self._find_endpoints(request, qtype, below)
         else:
-            ports = [
-                p
-                for p in declared_ports(spec.get("ports"))
-                if _match_port_and_protocol(p, request)
-            ]
-            targets = [
+            found = (
                 RecordTarget(ip, port.number, below)
-                for port in ports
+                for port in _asked_ports(spec.get("ports"), request, qtype)
                 for ip in service_ips(service)
-            ]
+            )
+        targets = list(islice(found, MOST_TARGETS))
         if not targets:
             raise NameDoesNotExist(request.service)
         return targets
 
-    def _find_endpoints(self, request: RequestName, below: str) -> list[RecordTarget]:
-        targets: list[RecordTarget] = []
+    def _find_endpoints(
+        self, request: RequestName, qtype: str, below: str
+    ) -> Iterator[RecordTarget]:
         for endpoint_slice in self.index.slices_of(request.namespace, request.service):
-            ports = [
-                p
-                for p in declared_ports(endpoint_slice.get("ports"))
-                if _match_port_and_protocol(p, request)
-            ]
+            ports = _asked_ports(endpoint_slice.get("ports"), request, qtype)
             for address in ready_addresses(endpoint_slice):
                 if request.endpoint in ("", address.label.lower()):
-                    targets += [
-                        RecordTarget(
+                    for port in ports:
+                        yield RecordTarget(
                             address.ip, port.number, f"{address.label}.{below}"
                         )
-                        for port in ports
-                    ]
-        return targets
+
+
+def _asked_ports(
+    ports: Iterable[Object] | None, request: RequestName, qtype: str
+) -> list[Port]:
+    """Those that a question is about. Which port it is only an SRV record says: for
+    addresses, the first of them stands for all.
+    """
+    asked = [p for p in declared_ports(ports) if _match_port_and_protocol(p, request)]
+    return asked if qtype == "SRV" else asked[:1]
 
 
 def _match_port_and_protocol(port: Port, request: RequestName) -> bool:

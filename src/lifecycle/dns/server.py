@@ -19,6 +19,7 @@ from typing import Any
 from lifecycle.api.clock import Clock
 from lifecycle.api.resources import resource
 from lifecycle.api.wire import Object
+from lifecycle.api.worker import LARGE, Pauses, beside
 from lifecycle.client.rest import Client
 from lifecycle.client.shared_informer import SharedInformerFactory
 from lifecycle.dns.answering import Answerer
@@ -26,10 +27,20 @@ from lifecycle.dns.kubernetes_plugin import KubernetesPlugin
 from lifecycle.dns.records import SERVFAIL, Answer
 from lifecycle.dns.service_index import ServiceIndex
 from lifecycle.dns.sockets import Sockets, open_sockets
-from lifecycle.dns.wire import respond
+from lifecycle.dns.wire import Reply, reply_to
 
 IDLE_SECONDS = 10.0
-"""A TCP connection that asks nothing for this long is closed."""
+"""A TCP connection that asks nothing, or takes no answer, for this long is closed."""
+
+MAX_TCP_QUERIES = 128
+"""Questions of one connection, which is then closed. Upstream: miekg/dns, `server.go`
+(`maxTCPQueries`).
+"""
+
+MOST_LONG_REPLIES = 16
+"""Datagrams that are being written at a time. Beyond that, questions which want many
+records are lost, as datagrams are that nobody has room for.
+"""
 
 
 class ClusterDNS:
@@ -66,6 +77,8 @@ class ClusterDNS:
         )
         self.index = ServiceIndex(services, slices, namespaces)
         self.answerer = Answerer(KubernetesPlugin(self.index, zone=zone), ttl=ttl)
+        self._turn = asyncio.Lock()
+        """Many connections get one answer at a time, and so does the loop."""
         self._connections: set[asyncio.StreamWriter] = set()
         self._handlers = [
             (
@@ -114,9 +127,9 @@ class ClusterDNS:
             for informer, handlers in self._handlers:
                 informer.remove_event_handler(handlers)
 
-    def respond(self, packet: bytes, *, tcp: bool) -> bytes:
-        """The packet that answers a packet."""
-        return respond(packet, self, self._dice, tcp=tcp)
+    def reply_to(self, packet: bytes, *, tcp: bool) -> Reply | None:
+        """What is to be said to a packet; see `wire.reply_to`."""
+        return reply_to(packet, self, self._dice, tcp=tcp)
 
     def _changed(self, obj: Object) -> None:
         self.index.modified = int(self.clock.now())
@@ -130,15 +143,19 @@ class ClusterDNS:
             with contextlib.suppress(
                 asyncio.IncompleteReadError, ConnectionError, TimeoutError
             ):
-                while True:
+                pauses = Pauses()  # many questions may have come in one piece
+                for _ in range(MAX_TCP_QUERIES):
                     async with asyncio.timeout(IDLE_SECONDS):
                         (length,) = struct.unpack("!H", await reader.readexactly(2))
                         packet = await reader.readexactly(length)
-                    reply = self.respond(packet, tcp=True)
-                    if not reply:
-                        break
-                    writer.write(struct.pack("!H", len(reply)) + reply)
-                    await writer.drain()
+                        async with self._turn:
+                            reply = self.reply_to(packet, tcp=True)
+                            if reply is None:
+                                break
+                            said = await beside(reply.weight, reply.packet)
+                        writer.write(struct.pack("!H", len(said)) + said)
+                        await writer.drain()
+                    await pauses.pause()
         finally:
             self._connections.discard(writer)
             writer.close()
@@ -148,11 +165,25 @@ class _Datagrams(asyncio.DatagramProtocol):
     def __init__(self, server: ClusterDNS) -> None:
         self._server = server
         self._transport: asyncio.DatagramTransport | None = None
+        self._writing: set[asyncio.Task[None]] = set()
 
     def connection_made(self, transport: Any) -> None:
         self._transport = transport
 
     def datagram_received(self, data: bytes, addr: Any) -> None:
-        reply = self._server.respond(data, tcp=False)
-        if reply and self._transport is not None:
-            self._transport.sendto(reply, addr)
+        reply = self._server.reply_to(data, tcp=False)
+        if reply is None:
+            return
+        if reply.weight <= LARGE:
+            self._send(reply.packet(), addr)
+        elif len(self._writing) < MOST_LONG_REPLIES:
+            task = asyncio.ensure_future(self._write(reply, addr))
+            self._writing.add(task)
+            task.add_done_callback(self._writing.discard)
+
+    async def _write(self, reply: Reply, addr: Any) -> None:
+        self._send(await beside(reply.weight, reply.packet), addr)
+
+    def _send(self, packet: bytes, addr: Any) -> None:
+        if packet and self._transport is not None:
+            self._transport.sendto(packet, addr)

@@ -15,20 +15,21 @@ from __future__ import annotations
 
 import random
 import struct
-from bisect import bisect_left
-from dataclasses import replace
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass, field, replace
+from io import BytesIO
 from typing import Protocol
 
 import dns.edns
 import dns.exception
 import dns.flags
 import dns.message
+import dns.name
 import dns.opcode
 import dns.rcode
 import dns.rdata
 import dns.rdataclass
 import dns.rdatatype
-import dns.rrset
 
 from lifecycle.dns.records import REFUSED, Answer, Record
 
@@ -55,6 +56,14 @@ ECHOED_FLAGS = 0xFF00
 HEADER = struct.Struct("!6H")
 """Its number, its flags, and how many records each section says it has."""
 
+RECORD_HEAD = struct.Struct("!HHIH")
+"""Behind a record's name: type, class, seconds to live, bytes of data."""
+
+RECORD_WEIGHT = 128
+"""Bytes of JSON that are read in about the time that a record takes to be written."""
+
+LENGTH = struct.Struct("!H")
+
 MOST_RECORDS = (1, 1, 1, 2)
 """In a question's four sections. To read names takes longer than to send them: one may
 be a hundred labels that stand elsewhere in the packet, and five thousand fit in.
@@ -73,33 +82,63 @@ class Answers(Protocol):
         ...
 
 
+@dataclass(slots=True, frozen=True)
+class Reply:
+    """What is to be said, before it is written: `message` is all but the records, for
+    which there are `size` bytes altogether.
+    """
+
+    message: dns.message.Message
+    answer: Answer = field(default_factory=Answer)
+    size: int = LARGEST
+
+    @property
+    def weight(self) -> int:
+        """What it takes to write it, as bytes of JSON that would take as long."""
+        answer = self.answer
+        count = len(answer.answer) + len(answer.authority) + len(answer.additional)
+        return RECORD_WEIGHT * min(count, self.size // RECORD_HEAD.size)
+
+    def packet(self) -> bytes:
+        """Its bytes; empty if there is no room even without records."""
+        return _fitted(self.message, self.answer, self.size)
+
+
 def respond(
     packet: bytes, answerer: Answers, dice: random.Random, *, tcp: bool = False
 ) -> bytes:
     """The packet that answers a packet; empty for one that is no question at all."""
+    reply = reply_to(packet, answerer, dice, tcp=tcp)
+    return reply.packet() if reply is not None else b""
+
+
+def reply_to(
+    packet: bytes, answerer: Answers, dice: random.Random, *, tcp: bool = False
+) -> Reply | None:
+    """What is to be said to a packet; None to one that is no question at all."""
     if len(packet) < HEADER.size:
-        return b""
+        return None
     number, flags, *counts = HEADER.unpack_from(packet)
     if flags & dns.flags.QR:
-        return b""
+        return None
     if any(count > most for count, most in zip(counts, MOST_RECORDS)):
-        return _unread(number, flags)
+        return Reply(_unread(number, flags))
     try:
         query = dns.message.from_wire(packet)
     except dns.exception.DNSException:
-        return b""
+        return None
     reply = dns.message.make_response(query)
     reply.flags |= query.flags & dns.flags.CD
     if query.opcode() != dns.opcode.QUERY:
         reply.set_rcode(dns.rcode.NOTIMP)
-        return reply.to_wire()
+        return Reply(reply)
     if len(query.question) != 1:
         reply.set_rcode(dns.rcode.FORMERR)
-        return reply.to_wire()
+        return Reply(reply)
     if query.edns > 0:  # a version of EDNS that nobody knows yet
         reply.use_edns(0, 0, 0)
         reply.set_rcode(dns.rcode.BADVERS)
-        return reply.to_wire()
+        return Reply(reply)
     question = query.question[0]
     if question.rdclass == dns.rdataclass.IN:
         answer = answerer.answer(
@@ -119,10 +158,10 @@ def respond(
         additional=balanced(answer.additional, dice),
     )
     size = LARGEST if tcp else max(SMALLEST, query.payload)  # 0 without EDNS
-    return _fitted(reply, shuffled, size)
+    return Reply(reply, shuffled, size)
 
 
-def _unread(number: int, flags: int) -> bytes:
+def _unread(number: int, flags: int) -> dns.message.Message:
     """What is said of a packet of which nothing but the header is read."""
     reply, opcode = dns.message.Message(number), flags >> 11 & 0xF
     reply.flags = dns.flags.QR | (flags & KEPT_FLAGS)
@@ -131,35 +170,40 @@ def _unread(number: int, flags: int) -> bytes:
     else:
         reply.set_opcode(dns.opcode.from_text(str(opcode)))
         reply.set_rcode(dns.rcode.NOTIMP)
-    return reply.to_wire()
+    return reply
 
 
 def _fitted(reply: dns.message.Message, answer: Answer, size: int) -> bytes:
     """As many records as there is room for; `tc` tells the client if some of the answer
-    itself are missing.
+    itself are missing. Each is written once, and the first that does not fit is the
+    last that is looked at: a Service may have thousands.
     """
+    try:
+        bare = reply.to_wire(max_size=size)
+    except dns.exception.TooBig:
+        return b""
+    packet, names = BytesIO(), dict[dns.name.Name, int]()
+    packet.write(bare[: HEADER.size])
+    for question in reply.question:
+        question.name.to_wire(packet, names)
+        packet.write(bare[packet.tell() : packet.tell() + 4])
+    options = bare[packet.tell() :]
+    number, flags, *counts = HEADER.unpack_from(bare)
     sections = (answer.answer, answer.authority, answer.additional)
-
-    def packet(kept: int) -> bytes:
-        """With the first `kept` records; empty if there is no room for them."""
-        for section, records in zip(
-            (reply.answer, reply.authority, reply.additional), sections
-        ):
-            section.clear()
-            _fill(section, records[: max(0, kept)])
-            kept -= len(records)
-        try:  # the order is ours, not one that dnspython throws dice for
-            return reply.to_wire(max_size=size, want_shuffle=False)
-        except dns.exception.TooBig:
-            return b""
-
-    count = sum(map(len, sections))
-    if whole := packet(count):
-        return whole
-    kept = bisect_left(range(count), True, key=lambda kept: not packet(kept)) - 1
-    if kept < len(answer.answer):
-        reply.flags |= dns.flags.TC
-    return packet(kept)
+    for place, name, record in _placed(sections):
+        before = packet.tell()
+        _write(packet, names, name, record)
+        if packet.tell() + len(options) > size:
+            packet.seek(before)
+            packet.truncate()
+            break
+        counts[place] += 1
+    if counts[1] < len(answer.answer):
+        flags |= dns.flags.TC
+    packet.write(options)
+    packet.seek(0)
+    packet.write(HEADER.pack(number, flags, *counts))
+    return packet.getvalue()
 
 
 def balanced(records: list[Record], dice: random.Random) -> list[Record]:
@@ -173,19 +217,35 @@ def balanced(records: list[Record], dice: random.Random) -> list[Record]:
     ] + addresses
 
 
-def _fill(section: list[dns.rrset.RRset], records: list[Record]) -> None:
-    """Records of one name and type form a set; sets and records keep their order."""
-    sets: dict[tuple[str, str], dns.rrset.RRset] = {}
-    for record in records:
-        key = (record.name, record.type)
-        rrset = sets.get(key)
-        if rrset is None:
-            rrset = sets[key] = dns.rrset.from_text(
-                record.name, record.ttl, "IN", record.type
-            )
-            section.append(rrset)
-        rrset.add(
-            dns.rdata.from_text(
-                dns.rdataclass.IN, dns.rdatatype.from_text(record.type), record.data
-            )
-        )
+def _placed(
+    sections: Iterable[list[Record]],
+) -> Iterator[tuple[int, dns.name.Name, Record]]:
+    """Each record, its name, and which of the header's counts it belongs to. Records of
+    one name and type stand together; otherwise they keep their order.
+    """
+    for place, records in enumerate(sections, 1):
+        sets: dict[tuple[str, str], list[Record]] = {}
+        for record in records:
+            sets.setdefault((record.name, record.type), []).append(record)
+        for (text, _), members in sets.items():
+            name = dns.name.from_text(text)
+            for record in members:
+                yield place, name, record
+
+
+def _write(
+    packet: BytesIO,
+    names: dict[dns.name.Name, int],
+    name: dns.name.Name,
+    record: Record,
+) -> None:
+    """One record; of `names` it is known where they stand already."""
+    name.to_wire(packet, names)
+    kind = dns.rdatatype.from_text(record.type)
+    packet.write(RECORD_HEAD.pack(kind, dns.rdataclass.IN, record.ttl, 0))
+    begin = packet.tell()
+    dns.rdata.from_text(dns.rdataclass.IN, kind, record.data).to_wire(packet, names)
+    end = packet.tell()
+    packet.seek(begin - LENGTH.size)
+    packet.write(LENGTH.pack(end - begin))
+    packet.seek(end)

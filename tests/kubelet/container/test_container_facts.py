@@ -11,42 +11,12 @@ from lifecycle.cri.apis.pod_sandbox import PodSandboxMetadata, PodSandboxState, 
 from lifecycle.kubelet.container.container_facts import (
     LOST_KILLED,
     ended_unseen,
-    expand,
     expand_command_only_static,
     format_pod,
     has_any_active_regular_container_started,
     has_any_regular_container_started,
 )
 from lifecycle.kubelet.container.runtime import PodStatus
-
-
-@pytest.mark.parametrize(
-    ("text", "expanded"),
-    [
-        ("", ""),
-        ("plain", "plain"),
-        ("$(A)", "1"),
-        ("a$(A)b$(B)c", "a1b22c"),
-        ("$(A)$(A)", "11"),
-        ("$(NONE)", "$(NONE)"),
-        ("$()", "$()"),
-        ("$(EMPTY)x", "x"),
-        ("$$(A)", "$(A)"),
-        ("$$$(A)", "$1"),
-        ("$$", "$"),
-        ("$$$$", "$$"),
-        ("$", "$"),
-        ("a$", "a$"),
-        ("$(A", "$(A"),
-        ("$($(A)", "$($(A)"),
-        ("$A$(A)", "$A1"),
-        ("$x", "$x"),
-        ("$ $(A)", "$ 1"),
-        ("(A)", "(A)"),
-    ],
-)
-def test_a_variable_in_brackets_is_what_it_says(text: str, expanded: str) -> None:
-    assert expand(text, {"A": "1", "B": "22", "EMPTY": ""}.get) == expanded
 
 
 def test_a_probes_command_knows_only_what_variables_say_themselves() -> None:

@@ -17,7 +17,7 @@ from hypothesis import strategies as st
 from lifecycle.api.clock import Clock, run_virtual
 from lifecycle.api.wire import Object
 from lifecycle.kubelet.config.directories import PodDirectories
-from lifecycle.kubelet.container.container_facts import expand
+from lifecycle.kubelet.container.expansion import expand
 from lifecycle.kubelet.container.runtime_helper import ContainerEnvironmentError
 from lifecycle.kubelet.kubelet_pods.environment import from_services, make_environment_variables
 from lifecycle.kubelet.kubelet_pods.hosts_file import ensure_hosts_file, host_name_and_domain, managed_hosts_file

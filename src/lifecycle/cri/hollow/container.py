@@ -7,9 +7,10 @@ Ours.
 from __future__ import annotations
 
 import asyncio
-from collections.abc import AsyncIterator, Callable, Coroutine
+from collections.abc import Callable, Coroutine
 from typing import Any
 
+from lifecycle.api.unread import Unread
 from lifecycle.cri.apis.container import (
     ContainerConfig,
     ContainerState,
@@ -18,6 +19,7 @@ from lifecycle.cri.apis.container import (
 from lifecycle.cri.apis.errors import RuntimeServiceError
 from lifecycle.cri.hollow.applets import commands_of
 from lifecycle.cri.hollow.filesystem import FileSystem
+from lifecycle.cri.hollow.output import Output
 from lifecycle.cri.hollow.process import (
     SIGKILLED,
     SIGTERMED,
@@ -75,8 +77,8 @@ class HollowContainer:
         self._ended: asyncio.Future[None] | None = None
         self.listens_at = 0
         """Nanoseconds of the clock before which it takes no connections."""
-        self.input: asyncio.Queue[bytes] | None = None
-        self.watchers: list[asyncio.Queue[tuple[str, bytes] | None]] = []
+        self.input: Unread | None = None
+        self.watchers: list[Output] = []
 
     # -- what processes see of it (`Machine`) ------------------------------------------
 
@@ -182,18 +184,13 @@ class HollowContainer:
         )
         stdin = Input()
         if self.config.stdin:
-            self.input = asyncio.Queue()
-            stdin = Input(self._typed(self.input))
+            self.input = Unread()
+            stdin = Input(aiter(self.input))
         self._process = self.process(argv, stdin, self.say)
         options = self.config.security_context.get("namespace_options") or {}
         alone = options.get("pid") in (None, "CONTAINER")
         self._process.leader = alone and not self._programs.is_registered(self._main)
         self._process.tty = self.config.tty
-
-    @staticmethod
-    async def _typed(queue: asyncio.Queue[bytes]) -> AsyncIterator[bytes]:
-        while data := await queue.get():
-            yield data
 
     def say(self, stream: str, data: bytes) -> None:
         """Into its log, while it runs."""
@@ -252,7 +249,7 @@ class HollowContainer:
         if self._ended is not None and not self._ended.done():
             self._ended.set_result(None)
         for watcher in self.watchers:
-            watcher.put_nowait(None)
+            watcher.end()
 
     def spawn(self, work: Coroutine[Any, Any, int]) -> asyncio.Task[int]:
         """A task that ends with the container at the latest."""

@@ -17,6 +17,8 @@ from dataclasses import dataclass
 from functools import cache
 from typing import TYPE_CHECKING, Protocol
 
+from lifecycle.api.unread import PIECE
+from lifecycle.api.worker import Pauses
 from lifecycle.cri.apis.pod_network import HTTPAnswer, HTTPRequest
 from lifecycle.cri.hollow.filesystem import FileSystem
 from lifecycle.cri.hollow.resolver import Record
@@ -131,20 +133,33 @@ class Input:
     stopped reading. None: it has ended before it began.
     """
 
-    __slots__ = ("_buffer", "_pieces")
+    __slots__ = ("_at", "_buffer", "_pauses", "_pieces")
 
     def __init__(self, pieces: AsyncIterator[bytes] | None = None) -> None:
         self._pieces = pieces
         self._buffer = b""
+        self._at = 0
+        """Where in the buffer the next one goes on."""
+        self._pauses: Pauses | None = None
+
+    async def _more(self) -> bool:
+        """Whether there is anything to be read, once it is there."""
+        self._pauses = self._pauses or Pauses()
+        await self._pauses.pause()  # a piece may be of a hundred thousand lines
+        while self._at >= len(self._buffer):
+            if self._pieces is None:
+                return False
+            try:
+                self._buffer, self._at = await anext(self._pieces), 0
+            except StopAsyncIteration:
+                self._pieces = None
+        return True
 
     async def read(self) -> bytes:
         """The next piece, as it comes; nothing at the end."""
-        while not self._buffer and self._pieces is not None:
-            try:
-                self._buffer = await anext(self._pieces)
-            except StopAsyncIteration:
-                self._pieces = None
-        data, self._buffer = self._buffer, b""
+        await self._more()
+        data = self._buffer[self._at :]
+        self._buffer, self._at = b"", 0
         return data
 
     async def read_all(self) -> bytes:
@@ -157,31 +172,39 @@ class Input:
         return bytes(data)
 
     async def readline(self) -> bytes:
-        """A line with its end; nothing at the end of it all."""
-        line = b""
-        while piece := await self.read():
-            head, newline, rest = piece.partition(b"\n")
-            line += head + newline
-            if newline:
-                self._buffer = rest
-                break
-        return line
+        """A line with its end; nothing at the end of it all. Raises NotModelled for one
+        that is longer than `MOST_INPUT`.
+        """
+        line, end = bytearray(), 0
+        while not end and await self._more():
+            end = self._buffer.find(b"\n", self._at) + 1
+            begin, self._at = self._at, end or len(self._buffer)
+            line += self._buffer[begin : self._at]
+            if len(line) > MOST_INPUT:
+                raise NotModelled(f"a line of more than {MOST_INPUT} bytes")
+        return bytes(line)
 
 
 class Pipe:
     """Between two processes: one writes, the other iterates."""
 
-    __slots__ = ("_broken", "_queue")
+    __slots__ = ("_broken", "_queue", "_waiting")
 
     def __init__(self) -> None:
         self._queue: asyncio.Queue[bytes] = asyncio.Queue()
         self._broken = False
+        self._waiting = 0
 
     def write(self, data: bytes) -> None:
-        """Raises BrokenPipe."""
+        """Raises BrokenPipe, and NotModelled when `MOST_INPUT` bytes wait: nobody can
+        be made to wait here.
+        """
         if self._broken:
             raise BrokenPipe
+        if self._waiting > MOST_INPUT:
+            raise NotModelled(f"more than {MOST_INPUT} bytes in a pipe")
         if data:
+            self._waiting += len(data) + PIECE
             self._queue.put_nowait(data)
 
     def close(self) -> None:
@@ -199,6 +222,7 @@ class Pipe:
         data = await self._queue.get()
         if not data:
             raise StopAsyncIteration
+        self._waiting -= len(data) + PIECE
         return data
 
 

@@ -18,6 +18,7 @@ from lifecycle.cri.apis.streams import ExecSyncResponse, Streams
 from lifecycle.cri.hollow.container import HollowContainer
 from lifecycle.cri.hollow.http_headers import body_of, headers_of
 from lifecycle.cri.hollow.logs import HollowLogs
+from lifecycle.cri.hollow.output import Output
 from lifecycle.cri.hollow.process import (
     SIGKILLED,
     Input,
@@ -35,6 +36,23 @@ EXEC_ERROR = (
     ' "{}": OCI runtime exec failed: exec failed: unable to start container process: {}'
 )
 """Of a program that is not there."""
+
+N_TTY_BUF_SIZE = 4096
+"""Bytes of a line that is being typed, its end among them; further keys do nothing.
+Upstream: Linux, `include/linux/tty.h`.
+"""
+
+MAX_HEADER_BYTES = 1 << 20
+"""Of a request. Upstream: Go's `net/http` (`DefaultMaxHeaderBytes`)."""
+
+END_OF_HEAD = b"\r\n\r\n"
+
+TOO_LARGE = (
+    b"HTTP/1.1 431 Request Header Fields Too Large\r\n"
+    b"Content-Type: text/plain; charset=utf-8\r\n"
+    b"Connection: close\r\n\r\n431 Request Header Fields Too Large"
+)
+"""What Go's server says to a head without an end."""
 
 BAD_REQUEST = (
     b"HTTP/1.1 400 Bad Request\r\nContent-Type: text/plain; charset=utf-8\r\n"
@@ -103,36 +121,21 @@ async def exec_stream(
     container: HollowContainer, cmd: tuple[str, ...], streams: Streams, tty: bool
 ) -> int:
     """The same with everything as it comes, in both directions; the exit code."""
-    output: asyncio.Queue[tuple[str, bytes] | None] = asyncio.Queue()
-    stdin = Input(streams.stdin)
-    write = _writer(output, tty)
-    if tty and streams.stdin is not None:
-        stdin = Input(typed_lines(streams.stdin, lambda data: write("stdout", data)))
-    process = container.process(cmd, stdin, write)
+    output = Output(tty)
+    keys = output.paced(streams.stdin) if streams.stdin is not None else None
+    if tty and keys is not None:
+        keys = typed_lines(keys, lambda data: output.write("stdout", data))
+    process = container.process(cmd, Input(keys), output.write)
     process.tty = tty
     task = asyncio.ensure_future(_run(container, process))
-    task.add_done_callback(lambda _: output.put_nowait(None))
+    task.add_done_callback(lambda _: output.end())
     try:
-        while (piece := await output.get()) is not None:
-            await (streams.stderr if piece[0] == "stderr" else streams.stdout)(piece[1])
+        await output.send(streams)
         return await task
     except _Interrupted:
         return SIGKILLED
     finally:
         task.cancel()
-
-
-def _writer(
-    output: asyncio.Queue[tuple[str, bytes] | None], tty: bool
-) -> Callable[[str, bytes], None]:
-    """A terminal has one output, and begins each line at its left edge."""
-
-    def write(stream: str, data: bytes) -> None:
-        if tty:
-            stream, data = "stdout", data.replace(b"\n", b"\r\n")
-        output.put_nowait((stream, data))
-
-    return write
 
 
 async def typed_lines(
@@ -144,6 +147,8 @@ async def typed_lines(
     line = bytearray()
     async for data in keys:
         for byte in data:
+            if len(line) >= N_TTY_BUF_SIZE - 1 and byte not in b"\r\n\x03\x04\x7f\b":
+                continue
             if byte in b"\r\n":
                 echo(b"\n")
                 yield bytes(line) + b"\n"
@@ -173,15 +178,13 @@ async def attach(
     input.
     """
     container.must_run()
-    output: asyncio.Queue[tuple[str, bytes] | None] = asyncio.Queue()
+    output = Output(tty)
     path = container.status.log_path or container.status.id
-    write = _writer(output, tty)
-    stop = logs.listen(path, write)
+    stop = logs.listen(path, output.overhear)
     container.watchers.append(output)
-    feeding = asyncio.ensure_future(_feed(container, streams, write if tty else None))
+    feeding = asyncio.ensure_future(_feed(container, streams, output if tty else None))
     try:
-        while (piece := await output.get()) is not None:
-            await (streams.stderr if piece[0] == "stderr" else streams.stdout)(piece[1])
+        await output.send(streams)
     finally:
         feeding.cancel()
         container.watchers.remove(output)
@@ -191,18 +194,19 @@ async def attach(
 async def _feed(
     container: HollowContainer,
     streams: Streams,
-    echo: Callable[[str, bytes], None] | None,
+    terminal: Output | None,
 ) -> None:
     """With `stdinOnce` the first one to attach ends the input, too."""
     if streams.stdin is None or container.input is None:
         return
     pieces = streams.stdin
-    if echo is not None:
-        pieces = typed_lines(pieces, lambda data: echo("stdout", data))
+    if terminal is not None:
+        keys = terminal.paced(pieces)
+        pieces = typed_lines(keys, lambda data: terminal.write("stdout", data))
     async for data in pieces:
-        container.input.put_nowait(data)
+        await container.input.feed(data)
     if container.config.stdin_once:
-        container.input.put_nowait(b"")
+        container.input.end()
 
 
 async def http_answer(
@@ -247,12 +251,18 @@ async def port_forward(
             f" namespace: failed to connect to localhost:{port} inside namespace:"
             " connection refused"
         )
-    said = b""
+    said, searched = bytearray(), 0
     async for data in streams.stdin or _nothing():
         said += data
-        while b"\r\n\r\n" in said:
-            head, _, said = said.partition(b"\r\n\r\n")
+        while (end := said.find(END_OF_HEAD, searched)) >= 0:
+            head = bytes(said[:end])
+            del said[: end + len(END_OF_HEAD)]
+            searched = 0
             await streams.stdout(await _answered(server, port, head))
+        searched = max(0, len(said) - len(END_OF_HEAD) + 1)
+        if len(said) > MAX_HEADER_BYTES:
+            await streams.stdout(TOO_LARGE)
+            return
 
 
 async def talk(server: HollowContainer, port: int, data: bytes) -> bytes:

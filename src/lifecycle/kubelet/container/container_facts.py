@@ -2,16 +2,16 @@
 
 Upstream: `pkg/kubelet/container/helpers.go` (`ExpandContainerCommandOnlyStatic`,
 `HasAnyRegularContainerStarted`, `HasAnyActiveRegularContainerStarted`),
-`third_party/forked/golang/expansion/expand.go`, `pkg/kubelet/util/format/pod.go`,
-v1.36.
+`pkg/kubelet/util/format/pod.go`, v1.36.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Iterable, Mapping
 
 from lifecycle.api.wire import Object
 from lifecycle.cri.apis.container import ContainerState
+from lifecycle.kubelet.container.expansion import Expansion
 from lifecycle.kubelet.container.runtime import PodStatus
 
 STATUS_UNKNOWN = "ContainerStatusUnknown"
@@ -36,40 +36,15 @@ def ended_unseen(reason: str, message: str, exit_code: int) -> Object:
     }
 
 
-def expand(text: str, known: Callable[[str], str | None]) -> str:
-    """`$(NAME)` → what `known` says of NAME, or as it was if that is None. `$$` →
-    `$`.
-    """
-    out, i = [], 0
-    while i < len(text):
-        if text[i] != "$" or i + 1 == len(text):
-            out.append(text[i])
-            i += 1
-        elif text[i + 1] == "$":
-            out.append("$")
-            i += 2
-        elif text[i + 1] == "(" and (end := text.find(")", i + 2)) >= 0:
-            name = text[i + 2 : end]
-            value = known(name)
-            out.append(f"$({name})" if value is None else value)
-            i = end + 1
-        elif text[i + 1] == "(":
-            out.append("$(")
-            i += 2
-        else:
-            out.append(text[i : i + 2])
-            i += 2
-    return "".join(out)
-
-
 def expand_command_only_static(
     command: Iterable[str], envs: Iterable[Object]
 ) -> tuple[str, ...]:
     """A probe's command, with what the container's variables say by themselves; of
-    those that refer to something: nothing.
+    those that refer to something: nothing. Raises ExpansionError.
     """
     known = {variable["name"]: variable.get("value") or "" for variable in envs}
-    return tuple(expand(word, known.get) for word in command)
+    expansion = Expansion()
+    return tuple(expansion.expand(word, known.get) for word in command)
 
 
 def has_any_regular_container_started(

@@ -7,23 +7,24 @@ stays as it is). Last, for names that nobody set, the services: only the API ser
 own if the pod does not want links.
 
 Upstream: `pkg/kubelet/kubelet_pods.go` (`makeEnvironmentVariables`,
-`getServiceEnvVarMap`), `pkg/kubelet/envvars` (`FromServices`),
-`third_party/forked/golang/expansion/expand.go`, v1.36. Left out: `fileKeyRef`.
+`getServiceEnvVarMap`), `pkg/kubelet/envvars` (`FromServices`), v1.36. Left out:
+`fileKeyRef`.
 """
 
 from __future__ import annotations
 
 import base64
 import re
-from collections.abc import Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 
 from lifecycle.api.wire import Object
-from lifecycle.kubelet.container.container_facts import expand
+from lifecycle.api.worker import Pauses, beside
 from lifecycle.kubelet.container.downward import (
     DownwardError,
     field_value,
     resource_value,
 )
+from lifecycle.kubelet.container.expansion import Expansion, ExpansionError
 from lifecycle.kubelet.container.runtime_helper import (
     ContainerEnvironmentError,
     GetObject,
@@ -117,11 +118,14 @@ async def make_environment_variables(
     for source in container.get("envFrom") or ():
         known.update(await _from_source(source, namespace, get, event))
     result: dict[str, str] = {}
+    expansion, pauses = Expansion(), Pauses()
     for variable in container.get("env") or ():
+        await pauses.pause()
         name = variable["name"]
-        if variable.get("value"):
-            value: str | None = expand(
-                variable["value"],
+        if text := variable.get("value"):
+            value: str | None = await _expanded(
+                expansion,
+                text,
                 lambda n: known[n] if n in known else service_env.get(n),
             )
         elif variable.get("valueFrom"):
@@ -142,6 +146,15 @@ async def make_environment_variables(
         for name in sorted(names):
             result.setdefault(name, names[name])
     return result
+
+
+async def _expanded(
+    expansion: Expansion, text: str, known: Callable[[str], str | None]
+) -> str:
+    try:
+        return await beside(len(text), expansion.expand, text, known)
+    except ExpansionError as error:
+        raise ContainerEnvironmentError(str(error)) from None
 
 
 async def _from_source(

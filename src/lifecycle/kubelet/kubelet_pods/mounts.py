@@ -21,7 +21,7 @@ from pathlib import Path
 
 from lifecycle.api.wire import Object
 from lifecycle.kubelet.config.directories import DIRECTORY_MODE, PodDirectories
-from lifecycle.kubelet.container.container_facts import expand
+from lifecycle.kubelet.container.expansion import ExpansionError, expand
 from lifecycle.kubelet.container.runtime_helper import Mount
 from lifecycle.kubelet.kubelet_pods.hosts_file import ETC_HOSTS
 from lifecycle.kubelet.volume.empty_dir import Mounter
@@ -128,7 +128,10 @@ def subpath_of(mount: Object, envs: Mapping[str, str]) -> str:
                 missing.append(name)
             return envs.get(name, "")
 
-        path = expand(mount["subPathExpr"], known)
+        try:
+            path = expand(mount["subPathExpr"], known)
+        except ExpansionError as error:
+            raise MountError(str(error)) from None
         if missing:
             raise MountError(f'missing value for "{missing[0]}"')
     if path.startswith("/"):

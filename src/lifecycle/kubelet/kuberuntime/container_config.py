@@ -36,7 +36,7 @@ from lifecycle.kubelet.cm.resource_config import (
     milli_cpu_to_shares,
     milli_values,
 )
-from lifecycle.kubelet.container.container_facts import expand
+from lifecycle.kubelet.container.expansion import Expansion
 from lifecycle.kubelet.kuberuntime.security_context import (
     sandbox_security_context,
     security_context,
@@ -138,12 +138,13 @@ def generate_container_config(
     `attempt`: how often it was run before. `image`: the runtime's id of it. `envs`: its
     whole environment, which also fills in `$(NAME)` in command and arguments.
     `resources`: `LinuxContainerResources`. `image_uid`, `image_username`: whom the
-    image names. `userns`: CRI's `UserNamespace` of the pod.
+    image names. `userns`: CRI's `UserNamespace` of the pod. Raises ExpansionError.
     """
-    known = dict(envs)
+    known, expansion = dict(envs), Expansion()
 
     def words(key: str) -> tuple[str, ...]:
-        return tuple(expand(word, known.get) for word in container.get(key) or ())
+        given = container.get(key) or ()
+        return tuple(expansion.expand(word, known.get) for word in given)
 
     return ContainerConfig(
         ContainerMetadata(container["name"], attempt),

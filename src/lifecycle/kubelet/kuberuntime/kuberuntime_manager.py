@@ -29,6 +29,7 @@ from lifecycle.cri.apis.errors import RuntimeServiceError
 from lifecycle.cri.apis.runtime import Runtime
 from lifecycle.kubelet.cm.internal_container_lifecycle import InternalContainerLifecycle
 from lifecycle.kubelet.container.container_facts import format_pod
+from lifecycle.kubelet.container.expansion import ExpansionError
 from lifecycle.kubelet.container.ref import PodEvent
 from lifecycle.kubelet.container.runtime import PodStatus, StartFailure
 from lifecycle.kubelet.container.runtime_helper import (
@@ -345,18 +346,21 @@ class RuntimeManager:
             raise ContainerEnvironmentError(str(error)) from None
         resources = self.desired_resources(pod, container)
         self._logs.make_directory(pod, container["name"])
-        return generate_container_config(
-            pod,
-            container,
-            attempt,
-            image=image,
-            envs=envs,
-            mounts=mounts,
-            resources=resources,
-            image_uid=uid,
-            image_username=username,
-            userns=userns,
-        )
+        try:
+            return generate_container_config(
+                pod,
+                container,
+                attempt,
+                image=image,
+                envs=envs,
+                mounts=mounts,
+                resources=resources,
+                image_uid=uid,
+                image_username=username,
+                userns=userns,
+            )
+        except ExpansionError as error:
+            raise ContainerEnvironmentError(str(error)) from None
 
     def desired_resources(self, pod: Object, container: Object) -> dict[str, Any]:
         """`LinuxContainerResources` of a run: what the pod says, and who has the last

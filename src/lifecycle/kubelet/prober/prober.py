@@ -19,6 +19,7 @@ from lifecycle.cri.apis.errors import RuntimeServiceError
 from lifecycle.cri.apis.runtime import Runtime
 from lifecycle.cri.node_access import NodeAccess
 from lifecycle.kubelet.container.container_facts import expand_command_only_static
+from lifecycle.kubelet.container.expansion import ExpansionError
 from lifecycle.kubelet.lifecycle.handlers import port_number
 from lifecycle.kubelet.lifecycle.http_get_action import PROBE, http_get
 from lifecycle.kubelet.prober import grpc_health
@@ -57,9 +58,12 @@ class Prober:
     ) -> tuple[bool, str]:
         timeout = float(probe.get("timeoutSeconds") or 1)
         if "exec" in probe:
-            command = expand_command_only_static(
-                probe["exec"].get("command") or (), container.get("env") or ()
-            )
+            try:
+                command = expand_command_only_static(
+                    probe["exec"].get("command") or (), container.get("env") or ()
+                )
+            except ExpansionError as error:
+                raise ProbeError(str(error)) from None
             return await self._exec(container_id, command, timeout)
         if "httpGet" in probe:
             get = probe["httpGet"]

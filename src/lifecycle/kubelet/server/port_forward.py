@@ -17,8 +17,8 @@ import asyncio
 import contextlib
 from collections.abc import Awaitable, Callable
 
-from lifecycle.api.spdy import SpdyConnection, SpdyStream
-from lifecycle.api.unread import Unread
+from lifecycle.api.spdy import MAX_STREAMS, SpdyConnection, SpdyStream
+from lifecycle.api.unread import Room, Unread
 from lifecycle.api.websocket import (
     WebSocket,
     WebSocketBytes,
@@ -35,6 +35,12 @@ from lifecycle.kubelet.server.plain_text import plain_text
 PROTOCOL_V1 = "portforward.k8s.io"
 TUNNELED = "SPDY/3.1+portforward.k8s.io"
 CHANNELS = "v4.channel.k8s.io"
+
+KINDS = ("data", "error")
+"""The two streams of a connection."""
+
+MOST_PORTS = 128
+"""A channel's number is one byte, and each port has two channels."""
 
 Forward = Callable[[int, Streams], Awaitable[None]]
 """Carries one connection to a port of the pod."""
@@ -71,15 +77,8 @@ def serve(request: Request, forward: Forward, where: str) -> Response:
             ]
         except ValueError:
             ports = []
-        if not ports or not all(0 < port < 1 << 16 for port in ports):
-            return plain_text(
-                400,
-                (
-                    'query parameter "port" is required'
-                    if not ports
-                    else "port must be between 1 and 65535"
-                ),
-            )
+        if wrong := _wrong_with(ports):
+            return plain_text(400, wrong)
 
         async def channels(connection: Connection) -> None:
             await _serve_channels(WebSocket(connection), ports, forward, where)
@@ -103,6 +102,17 @@ def serve(request: Request, forward: Forward, where: str) -> Response:
     return Response(101, headers, upgrade=plain)
 
 
+def _wrong_with(ports: list[int]) -> str:
+    """Why they cannot be forwarded; empty if nothing is wrong."""
+    if not ports:
+        return 'query parameter "port" is required'
+    if not all(0 < port < 1 << 16 for port in ports):
+        return "port must be between 1 and 65535"
+    if len(ports) > MOST_PORTS:
+        return f"there are channels for {MOST_PORTS} ports"
+    return ""
+
+
 async def _serve_spdy(connection: Connection, forward: Forward, where: str) -> None:
     spdy = SpdyConnection(connection)
     reading = asyncio.create_task(spdy.run())
@@ -111,10 +121,14 @@ async def _serve_spdy(connection: Connection, forward: Forward, where: str) -> N
     try:
         async for stream in spdy.streams():
             headers = stream.headers
-            pair = pairs.setdefault(headers.get("requestid", ""), {})
-            pair[headers.get("streamtype", "")] = stream
-            if len(pair) == 2:
-                del pairs[headers.get("requestid", "")]
+            number, kind = headers.get("requestid", ""), headers.get("streamtype", "")
+            if kind not in KINDS or not _port(stream) or len(pairs) >= MAX_STREAMS:
+                await stream.reset()
+                continue
+            pair = pairs.setdefault(number, {})
+            pair[kind] = stream
+            if len(pair) == len(KINDS):
+                del pairs[number]
                 task = asyncio.create_task(
                     _carry(pair["data"], pair["error"], forward, where)
                 )
@@ -127,10 +141,20 @@ async def _serve_spdy(connection: Connection, forward: Forward, where: str) -> N
         connection.close()
 
 
+def _port(stream: SpdyStream) -> int:
+    """The port that a stream is for; 0 if it does not say one. Upstream:
+    `httpStreamReceived`.
+    """
+    text = stream.headers.get("port", "")
+    if not (text.isascii() and text.isdigit() and len(text) <= len("65535")):
+        return 0
+    return port if (port := int(text)) < 1 << 16 else 0
+
+
 async def _carry(
     data: SpdyStream, error: SpdyStream, forward: Forward, where: str
 ) -> None:
-    port = int(data.headers.get("port", "0"))
+    port = _port(data)
     with contextlib.suppress(ConnectionError):
         try:
             await forward(port, Streams(stdin=aiter(data), stdout=data.write))
@@ -150,7 +174,8 @@ async def _serve_channels(
     """Channel 2·i carries port i, channel 2·i+1 its errors; each begins with the port's
     number, low byte first.
     """
-    inputs = [Unread() for _ in ports]
+    room = Room()
+    inputs = [Unread(room) for _ in ports]
 
     async def carry(index: int, port: int) -> None:
         try:

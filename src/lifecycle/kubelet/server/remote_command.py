@@ -53,6 +53,8 @@ one, and in plain words.
 """
 SPDY_PROTOCOLS = ("v5.channel.k8s.io", "v4.channel.k8s.io")
 STREAM_CREATION_TIMEOUT = 30.0
+LONGEST_SIZE = 1024
+"""Bytes of a message about the terminal's size: more are about something else."""
 
 T = TypeVar("T")
 Run = Callable[[Streams], Awaitable[int | None]]
@@ -191,7 +193,7 @@ class _WebSocketCommand:
         self._base64 = "base64" in protocol
         self._structured = protocol.startswith("v")
         self._stdin = Unread()
-        self._sizes: asyncio.Queue[tuple[int, int] | None] = asyncio.Queue()
+        self._sizes: asyncio.Queue[tuple[int, int] | None] = asyncio.Queue(1)
 
     async def serve(self, command: tuple[str, ...], run: Run) -> None:
         """Until the command ends or the client goes."""
@@ -251,6 +253,8 @@ class _WebSocketCommand:
             elif channel == RESIZE:
                 size = terminal_size(data)
                 if size:
+                    if self._sizes.full():  # only the last one counts
+                        self._sizes.get_nowait()
                     self._sizes.put_nowait(size)
             elif channel == CLOSE_CHANNEL and data == bytes([STDIN]):
                 self._stdin.end()
@@ -258,12 +262,19 @@ class _WebSocketCommand:
 
 
 def terminal_size(data: bytes) -> tuple[int, int] | None:
-    """`{"Width":80,"Height":24}` as (80, 24)."""
+    """`{"Width":80,"Height":24}` as (80, 24); None for what is no size. Upstream:
+    `remotecommand.TerminalSize`, whose numbers have 16 bits.
+    """
+    if len(data) > LONGEST_SIZE:
+        return None
     try:
         size = fast_json.loads(data)
-        return int(size["Width"]), int(size["Height"])
-    except (fast_json.JSONDecodeError, KeyError, TypeError, ValueError):
+        width, height = size["Width"], size["Height"]
+    except (fast_json.JSONDecodeError, KeyError, TypeError):
         return None
+    if all(type(each) is int and 0 <= each < 1 << 16 for each in (width, height)):
+        return width, height
+    return None
 
 
 async def _serve_spdy(
