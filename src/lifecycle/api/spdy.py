@@ -9,6 +9,7 @@ from __future__ import annotations
 import asyncio
 from collections.abc import AsyncIterator, Mapping
 
+from lifecycle.api.pauses import Pauses
 from lifecycle.api.spdy_frames import (
     GOAWAY,
     PING,
@@ -21,7 +22,6 @@ from lifecycle.api.spdy_frames import (
 )
 from lifecycle.api.unread import Room, Unread
 from lifecycle.api.wire import Connection
-from lifecycle.api.worker import Pauses
 
 CHUNK = 32 * 1024
 MAX_STREAMS = 4096

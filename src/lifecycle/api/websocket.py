@@ -16,8 +16,8 @@ import contextlib
 import hashlib
 from collections.abc import AsyncIterator, Callable, Sequence
 
+from lifecycle.api.pauses import Pauses
 from lifecycle.api.wire import Connection, Request
-from lifecycle.api.worker import Pauses
 
 _MAGIC = b"258EAFA5-E914-47DA-95CA-C5AB0DC85B11"
 CONTINUATION, TEXT, BINARY, CLOSE, PING, PONG = 0, 1, 2, 8, 9, 10

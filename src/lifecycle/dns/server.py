@@ -17,9 +17,10 @@ import struct
 from typing import Any
 
 from lifecycle.api.clock import Clock
+from lifecycle.api.pauses import Pauses
 from lifecycle.api.resources import resource
 from lifecycle.api.wire import Object
-from lifecycle.api.worker import LARGE, Pauses, beside
+from lifecycle.api.worker import LARGE, beside
 from lifecycle.client.rest import Client
 from lifecycle.client.shared_informer import SharedInformerFactory
 from lifecycle.dns.answering import Answerer

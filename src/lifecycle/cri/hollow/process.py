@@ -17,8 +17,8 @@ from dataclasses import dataclass
 from functools import cache
 from typing import TYPE_CHECKING, Protocol
 
+from lifecycle.api.pauses import Pauses
 from lifecycle.api.unread import PIECE
-from lifecycle.api.worker import Pauses
 from lifecycle.cri.apis.pod_network import HTTPAnswer, HTTPRequest
 from lifecycle.cri.hollow.filesystem import FileSystem
 from lifecycle.cri.hollow.resolver import Record

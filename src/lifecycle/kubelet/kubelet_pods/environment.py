@@ -17,8 +17,9 @@ import base64
 import re
 from collections.abc import Callable, Iterable, Mapping
 
+from lifecycle.api.pauses import Pauses
 from lifecycle.api.wire import Object
-from lifecycle.api.worker import Pauses, beside
+from lifecycle.api.worker import beside
 from lifecycle.kubelet.container.downward import (
     DownwardError,
     field_value,
