@@ -136,6 +136,21 @@ def test_the_state_file_is_gos_to_the_byte(tmp_path: Path) -> None:
     assert path.read_bytes() == b'{"policyName":"none","defaultCpuSet":"","checksum":1353318690}'
 
 
+@pytest.mark.parametrize(
+    ("policy", "default", "entries", "expected"),
+    [
+        # of files that real kubelets have written
+        ("none", "4-6", {}, 354655845),
+        ("none", "1-3", {"pod": {"container2": "1-3", "container1": "4-6"}}, 3610638499),
+        ("static", "0,2-12,14-23", {"235148fe-393f-47a8-a17d-bd55bc1a836b": {"cgroup1-0": "1,13"}}, 1552716370),
+    ],
+)
+def test_a_file_adds_up_as_it_does_for_a_real_kubelet(
+    policy: str, default: str, entries: dict[str, dict[str, str]], expected: int
+) -> None:
+    assert checksum(policy, default, entries) == expected
+
+
 def test_a_restart_finds_everybody_where_they_were(tmp_path: Path) -> None:
     path, it = tmp_path / "cpu_manager_state", pod("p", "2")
     before = manager(StaticPolicy(ONE_SOCKET, 1), path, [it])

@@ -37,18 +37,16 @@ def checksum(
     """FNV-1a of the text that Go prints for the checkpoint in memory."""
 
     def go_map(items: Mapping[str, str]) -> str:
-        return " ".join(
-            f"(string){key}:{value}" for key, value in sorted(items.items())
+        """go-spew names the type of a map, and none of what is in it."""
+        return (
+            f"map[{' '.join(f'{key}:{value}' for key, value in sorted(items.items()))}]"
         )
 
-    inner = {}
-    for uid, of in entries.items():
-        sets = go_map({name: f"(string){cpus}" for name, cpus in of.items()})
-        inner[uid] = f"(map[string]string)map[{sets}]"
+    inner = go_map({uid: go_map(of) for uid, of in entries.items()})
     dump = (
         f"(*state.CPUManagerCheckpoint){{PolicyName:(string){policy}"
         f" DefaultCPUSet:(string){default}"
-        f" Entries:(map[string]map[string]string)map[{go_map(inner)}]"
+        f" Entries:(map[string]map[string]string){inner}"
         " Checksum:(checksum.Checksum)0}"
     )
     state = 2166136261
