@@ -9,9 +9,10 @@ from typing import Any, cast
 import pytest
 
 from lifecycle.api.clock import run_virtual
+from lifecycle.api.status import already_exists
 from lifecycle.api.wire import Object
 from lifecycle.client.rest import Client
-from lifecycle.kubelet.pod.mirror_client import MirrorPods
+from lifecycle.kubelet.pod.mirror_client import MirrorClient, MirrorPods
 from lifecycle.kubelet.pod.pod_manager import PodManager
 from lifecycle.kubelet.types.pod_update import CONFIG_HASH, CONFIG_MIRROR
 
@@ -34,6 +35,21 @@ class Noting:
 
     async def delete(self, row: Any, name: str, namespace: str = "", **options: Any) -> None:
         self.asked.append(f"delete {options['uid']}")
+
+
+class Occupied(Noting):
+    """Somebody has a pod of that name already."""
+
+    def __init__(self, there: Object) -> None:
+        super().__init__()
+        self.there = there
+
+    async def create(self, row: Any, obj: Object, namespace: str = "") -> Object:
+        raise already_exists("pods", obj["metadata"]["name"])
+
+    async def get(self, row: Any, name: str, namespace: str = "") -> Object:
+        assert (name, namespace) == (self.there["metadata"]["name"], self.there["metadata"]["namespace"])
+        return self.there
 
 
 def mirror(shows: str = "hash", **meta: Any) -> Object:
@@ -65,3 +81,12 @@ def test_a_mirror_is_made_to_show_the_pod_as_it_is(there: Object | None, asked: 
         return client.asked
 
     assert run_virtual(main()) == asked
+
+
+@pytest.mark.parametrize(
+    ("there", "drawn"),
+    [(mirror(), True), (mirror("older"), False), ({"metadata": {**POD["metadata"], "annotations": {}}}, False)],
+)
+def test_a_pod_of_the_same_name_may_be_the_picture_or_somebody_elses(there: Object, drawn: bool) -> None:
+    client = MirrorClient(cast("Client", Occupied(there)), NODE)
+    assert run_virtual(client.create_mirror_pod(POD)) is drawn
