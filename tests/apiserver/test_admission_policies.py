@@ -18,6 +18,7 @@ from lifecycle.apiserver.admission.attributes import Attributes
 from lifecycle.apiserver.admission.mutating_policy import Mutator
 from lifecycle.apiserver.admission.policy_expressions import Composition, Evaluation, base_environment
 from lifecycle.apiserver.admission.validating_policy import Validator
+from lifecycle.apiserver.audit import context
 from lifecycle.apiserver.authz.authorizer import ALLOW, Verdict
 from lifecycle.apiserver.cel.environment import Program
 from tests.apiserver.admission_server import Asker, binding, config_map, play, pod, policy, put_policy, rules
@@ -335,3 +336,56 @@ def test_each_variable_is_a_piece_of_its_own_so_that_many_do_not_hold_the_loop(m
     evaluation = Evaluation(attributes, resource("configmaps"), namespace=None, composition=composition)
     assert asyncio.run(evaluation.evaluate(program)) is True
     assert pieces == ["'x'", *(f"variables.v{n} + 'x'" for n in range(4)), "variables.v4 == 'xxxxx'"]
+
+
+A_FAILURE = '[{{"message":"{}","policy":"p","binding":"{}","expressionIndex":0,"validationActions":["Audit"]}}]'
+
+
+def notes(*expressions: tuple[str, str], bindings: int = 1, **spec: Any) -> tuple[int, str, dict[str, str]]:
+    """Status and message of a create under a policy with audit annotations that is bound so often, and what is noted."""
+    event: Object = {}
+
+    async def scene(asker: Asker) -> tuple[int, str]:
+        annotations = [{"key": key, "valueExpression": expression} for key, expression in expressions]
+        await put_policy(
+            asker, "Validating", "p", {"validationActions": ["Audit"]}, auditAnnotations=annotations, **spec
+        )
+        for number in range(1, bindings):
+            another = binding("Validating", "p", validationActions=["Audit"])
+            await asker.made({**another, "metadata": {"name": f"p{number}"}})
+        context.audit_event.set(event)
+        response = await asker.create(config_map(a="1", long="z" * 2_000))
+        assert response.obj is not None
+        return response.status, response.obj.get("message", "")
+
+    answer = play(scene)
+    return (*answer, {key: note for key, note in event["annotations"].items() if not key.startswith("authorization.")})
+
+
+LONG = "'abcdefghij'.replace('', object.data.long)"
+BROKEN = "string(object.data.nope)"
+
+
+@pytest.mark.parametrize(
+    ("expressions", "spec", "expected"),
+    [  # as a real server notes them
+        ([("a", "'x ' + object.data.a"), ("blank", "'  '"), ("none", "null")], {}, {"p/a": "x 1"}),
+        ([("a", "' x '")], {"bindings": 2}, {"p/a": "x"}),
+        ([("a", BROKEN), ("b", "'said'")], {"failurePolicy": "Ignore"}, {"p/b": "said"}),
+        (
+            [("a", "'said'")],
+            {"bindings": 2, "validations": [*rule("false", message="one"), *rule("false", message="two")]},
+            {"p/a": "said", "validation.policy.admission.k8s.io/validation_failure": A_FAILURE.format("one", "p")},
+        ),
+    ],
+)
+def test_what_a_policy_wants_to_be_known_is_noted(
+    expressions: list[tuple[str, str]], spec: dict[str, Any], expected: dict[str, str]
+) -> None:
+    assert notes(*expressions, **spec) == (201, "", expected)
+
+
+def test_a_note_is_cut_off_and_one_that_cannot_be_made_refuses_the_request() -> None:
+    assert len(notes(("a", LONG))[2]["p/a"]) == 10 * 1024
+    why = f"expression '{BROKEN}' resulted in error: no such key: nope"
+    assert notes(("a", BROKEN), ("b", "'said'")) == (422, DENIED + why, {"p/b": "said"})
