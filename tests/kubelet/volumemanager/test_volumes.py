@@ -55,9 +55,13 @@ class Cluster:
 
 
 def pod(*volumes: Object, **spec: Any) -> Object:
+    """One whose first container mounts all of its volumes."""
+    first, *others = spec.pop("containers", [{"name": "c", "image": "x"}])
+    mounts = [{"name": each["name"], "mountPath": f"/{each['name']}"} for each in volumes]
+    containers = [{"volumeMounts": mounts, **first}, *others]
     return {
         "metadata": {"name": "p", "namespace": "n", "uid": "u-1", "labels": {"app": "x", "a": 'q"'}},
-        "spec": {"containers": [{"name": "c", "image": "x"}], "volumes": list(volumes), **spec},
+        "spec": {"containers": containers, "volumes": list(volumes), **spec},
     }
 
 
@@ -113,6 +117,17 @@ def test_each_kind_lands_where_upstream_puts_it(tmp_path: Path) -> None:
     volumes.unmount_volumes("u-1")
     assert list(notes.iterdir()) == []
     assert [list(p.iterdir()) for p in base.iterdir()] == [[]] * 5  # as on a real node, the plugins' directories stay
+
+
+def test_nobody_waits_for_a_volume_that_no_container_mounts(tmp_path: Path) -> None:
+    missing = {"name": "v", "secret": {"secretName": "no"}}
+    volumes, mounts = manager(tmp_path), [{"name": "v", "mountPath": "/v"}]
+    bare = [{"name": "c", "image": "x", "volumeMounts": []}]
+    assert mount(volumes, pod(missing, containers=bare)) == MountResult()
+    assert volumes.volumes_for_pod("u-1") == {}
+    for kind in ("initContainers", "ephemeralContainers"):
+        which = pod(missing, containers=bare, **{kind: [{"name": "i", "image": "x", "volumeMounts": mounts}]})
+        assert mount(manager(tmp_path), which).failures == [("v", 'secret "no" not found')]
 
 
 @pytest.mark.parametrize(
