@@ -15,7 +15,10 @@ from tests.fake_api import FakeAPI
 
 POD = {
     "metadata": {"name": "p", "namespace": "default", "uid": "u"},
-    "spec": {"volumes": [{"name": "x", "configMap": {"name": "y"}}], "containers": []},
+    "spec": {
+        "volumes": [{"name": "x", "configMap": {"name": "y"}}],
+        "containers": [{"name": "c", "volumeMounts": [{"name": "x", "mountPath": "/x"}]}],
+    },
 }
 
 

@@ -107,7 +107,9 @@ def test_all_is_made_and_nothing_is_left(tmp_path: Path) -> None:
 def test_a_pod_waits_for_its_config_map_and_starts_when_it_comes(tmp_path: Path) -> None:
     async def main() -> None:
         async with with_disk(tmp_path) as (cluster, _, runtime):
-            await cluster.create_pod(pod(volumes=[{"name": "x", "configMap": {"name": "y"}}]))
+            waiting = pod(volumes=[{"name": "x", "configMap": {"name": "y"}}])
+            waiting["spec"]["containers"][0]["volumeMounts"] = [{"name": "x", "mountPath": "/x"}]
+            await cluster.create_pod(waiting)
             await asyncio.sleep(10)
             assert await runtime.list_pod_sandbox() == []
             messages = {

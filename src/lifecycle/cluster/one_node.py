@@ -114,9 +114,18 @@ class OneNode:
         self, name: str, *, seconds: float = 5.0, node: str = NODE, **spec: Any
     ) -> Object:
         """A pod on the node, some seconds later. `spec` may hold `container`: fields of
-        its one container.
+        its one container, which mounts every volume if it does not say which.
         """
-        container = {"name": "c", "image": "nginx:1.27", **spec.pop("container", {})}
+        mounts = [
+            {"name": each["name"], "mountPath": f"/{each['name']}"}
+            for each in spec.get("volumes") or ()
+        ]
+        container = {
+            "name": "c",
+            "image": "nginx:1.27",
+            "volumeMounts": mounts,
+            **spec.pop("container", {}),
+        }
         pod: Object = {
             "kind": "Pod",
             "metadata": {"name": name},

@@ -42,7 +42,8 @@ class Node:
 
     @staticmethod
     def pod(name: str) -> Object:
-        container = {"name": "c", "resources": {"limits": {"ephemeral-storage": "1Mi"}}}
+        limits = {"ephemeral-storage": "1Mi"} if "write" in name else {}
+        container = {"name": "c", "resources": {"limits": limits}}
         return {"metadata": {"name": name, "uid": name, "namespace": "n"}, "spec": {"containers": [container]}}
 
     async def measure(self) -> Summary:
@@ -99,11 +100,11 @@ def test_a_pressure_is_told_when_it_comes_and_five_minutes_after_it_was_last_the
 
 def test_who_is_over_a_limit_of_its_own_goes_and_then_nobody_else_this_time() -> None:
     async def main() -> None:
-        node = Node(greedy=500, writer=1, other=2)
+        node = Node(greedy=500, writer=1, rewriter=2)
         node.seen = {"memory.available": SHORT}
-        node.written = {"writer": 2 * Mi, "other": 2 * Mi}
-        assert await node.look() == ["writer", "other"]
-        assert node.events == ["Evicted writer", "Evicted other"]
+        node.written = {"writer": 2 * Mi, "rewriter": 2 * Mi}
+        assert await node.look() == ["writer", "rewriter"]
+        assert node.events == ["Evicted writer", "Evicted rewriter"]
         assert await node.look() == ["greedy"]
         assert node.events[2:] == ["Attempting to reclaim memory", "Evicted greedy"]
 

@@ -34,6 +34,7 @@ from tests.kubelet.test_kubelet import ONE_NODE
 DONE: Object = {"terminated": {"exitCode": 0}}
 NO_IMAGE = container(image="nope.invalid/none:1")
 NO_VOLUME = [{"name": "v", "secret": {"secretName": "none"}}]
+MOUNTED = [{"name": "v", "mountPath": "/v"}]
 LONG = container("sh", "-c", "sleep 600", name="i")
 HASTY = {"terminationGracePeriodSeconds": 1}
 
@@ -188,7 +189,10 @@ def test_the_deletion_says_how_much_time_there_is_before_probe_and_spec() -> Non
     ("spec", "ends"),
     [
         ({"containers": [NO_IMAGE]}, ["c 137"]),
-        ({"volumes": NO_VOLUME, "containers": [container(), container(name="d")]}, ["c 137", "d 137"]),
+        (
+            {"volumes": NO_VOLUME, "containers": [container(volumeMounts=MOUNTED), container(name="d")]},
+            ["c 137", "d 137"],
+        ),
         ({"initContainers": [LONG], "containers": [container()], **HASTY}, ["i 137", "c waiting"]),
         (
             {"initContainers": [NO_IMAGE, LONG], "containers": [container(name="d")]},

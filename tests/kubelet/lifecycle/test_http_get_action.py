@@ -92,18 +92,33 @@ def test_an_https_probe_of_a_plain_server_fails_and_says_why() -> None:
     assert message == f'Readiness probe failed: Get "https://{pod["status"]["podIP"]}:80/": {NO_TLS}'
 
 
-def test_a_hook_over_https_tries_again_in_plain_without_its_secrets() -> None:
+@pytest.mark.parametrize(
+    ("address", "plain", "failed", "told"),
+    [
+        ("10.0.0.9", HTTPAnswer(200), "", "10.0.0.9:80"),
+        ("fd00::9", HTTPAnswer(500), "", "[fd00::9]:80"),
+        ("10.0.0.9", HTTPAnswer(0, "connection refused"), NO_TLS, ""),
+    ],
+)
+def test_a_hook_over_https_tries_again_in_plain_without_its_secrets(
+    address: str, plain: HTTPAnswer, failed: str, told: str
+) -> None:
     calls: list[tuple[str, list[tuple[str, str]]]] = []
+    events: list[tuple[str, ...]] = []
 
     class Plain:
         async def http_get(self, request: HTTPRequest, timeout: float) -> HTTPAnswer:
             calls.append((request.scheme, list(request.headers[:1])))
-            return HTTPAnswer(200) if request.scheme == "http" else HTTPAnswer(0, f'Get "https://": {NO_TLS}')
+            return plain if request.scheme == "http" else HTTPAnswer(0, f'Get "https://": {NO_TLS}')
 
     get = {"port": 80, "scheme": "HTTPS", "httpHeaders": [{"name": "authorization", "value": "Bearer x"}]}
     pod = {"metadata": {"name": "p", "namespace": "n", "uid": "u"}}
-    runner: Any = HookRunner(Plain())  # type: ignore[arg-type]
-    assert asyncio.run(runner.run(pod, "id", {"name": "c"}, {"httpGet": get}, "10.0.0.9")) == ""
+    runner: Any = HookRunner(Plain(), lambda pod, *event: events.append(event))  # type: ignore[arg-type]
+    why = asyncio.run(runner.run(pod, "id", {"name": "c"}, {"httpGet": get}, address))
+    assert why.endswith(failed)
+    assert bool(why) == bool(failed)
+    message = f"request to HTTPS lifecycle hook {told} got HTTP response, retry with HTTP succeeded"
+    assert events == ([("Warning", "LifecycleHTTPFallback", message, "")] if told else [])
     assert calls == [("https", [("authorization", "Bearer x")]), ("http", [("Accept", "*/*")])]
 
 

@@ -130,4 +130,3 @@ def test_where_nobody_listens_it_is_the_connection_that_failed() -> None:
         port = taken.getsockname()[1]
         said = asyncio.run(grpc_health.check("127.0.0.1", port, "", 0.3))
     assert said == (f'timeout: failed to connect service "127.0.0.1:{port}" within 300ms: context deadline exceeded')
-    assert grpc_health.host_port("fd00::1", 80) == "[fd00::1]:80"

@@ -27,7 +27,9 @@ def unmountable(*volumes: Object) -> list[tuple[str, str]]:
         await client.create(resource("configmaps"), config, "default")
         secret = {"metadata": {"name": "sec"}, "data": {"key": binary["blob"]}}
         await client.create(resource("secrets"), secret, "default")
-        pod = {"metadata": {"name": "p", "namespace": "default", "uid": "u"}, "spec": {"volumes": list(volumes)}}
+        mounts = [{"name": each["name"], "mountPath": "/v"} for each in volumes if each["name"] != "unmounted"]
+        spec = {"volumes": list(volumes), "containers": [{"name": "c", "volumeMounts": mounts}]}
+        pod = {"metadata": {"name": "p", "namespace": "default", "uid": "u"}, "spec": spec}
         return await ObjectReferences(client).unmountable_volumes(pod)
 
     return run_virtual(main())
@@ -73,7 +75,13 @@ def test_what_is_missing_is_named(volume: Object, why: str) -> None:
 
 def test_of_each_volume_the_first_that_is_missing_is_told() -> None:
     two: dict[str, Any] = projected({"configMap": {"name": "none"}}, {"secret": {"name": "none"}})
-    volumes = {"name": "a", **two}, {"name": "b", "secret": {"secretName": "none"}}, {"name": "c", "emptyDir": {}}
+    secret = {"secret": {"secretName": "none"}}
+    volumes = (
+        {"name": "a", **two},
+        {"name": "unmounted", **secret},
+        {"name": "b", **secret},
+        {"name": "c", "emptyDir": {}},
+    )
     assert unmountable(*volumes) == [("a", NO_CONFIG), ("b", NO_SECRET)]
 
 

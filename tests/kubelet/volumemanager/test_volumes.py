@@ -55,9 +55,13 @@ class Cluster:
 
 
 def pod(*volumes: Object, **spec: Any) -> Object:
+    """One whose first container mounts all of its volumes."""
+    first, *others = spec.pop("containers", [{"name": "c", "image": "x"}])
+    mounts = [{"name": each["name"], "mountPath": f"/{each['name']}"} for each in volumes]
+    containers = [{"volumeMounts": mounts, **first}, *others]
     return {
         "metadata": {"name": "p", "namespace": "n", "uid": "u-1", "labels": {"app": "x", "a": 'q"'}},
-        "spec": {"containers": [{"name": "c", "image": "x"}], "volumes": list(volumes), **spec},
+        "spec": {"containers": containers, "volumes": list(volumes), **spec},
     }
 
 
@@ -113,6 +117,17 @@ def test_each_kind_lands_where_upstream_puts_it(tmp_path: Path) -> None:
     volumes.unmount_volumes("u-1")
     assert list(notes.iterdir()) == []
     assert [list(p.iterdir()) for p in base.iterdir()] == [[]] * 5  # as on a real node, the plugins' directories stay
+
+
+def test_nobody_waits_for_a_volume_that_no_container_mounts(tmp_path: Path) -> None:
+    missing = {"name": "v", "secret": {"secretName": "no"}}
+    volumes, mounts = manager(tmp_path), [{"name": "v", "mountPath": "/v"}]
+    bare = [{"name": "c", "image": "x", "volumeMounts": []}]
+    assert mount(volumes, pod(missing, containers=bare)) == MountResult()
+    assert volumes.volumes_for_pod("u-1") == {}
+    for kind in ("initContainers", "ephemeralContainers"):
+        which = pod(missing, containers=bare, **{kind: [{"name": "i", "image": "x", "volumeMounts": mounts}]})
+        assert mount(manager(tmp_path), which).failures == [("v", 'secret "no" not found')]
 
 
 @pytest.mark.parametrize(
@@ -250,32 +265,6 @@ def test_fs_group_gives_files_to_the_group(tmp_path: Path) -> None:
     tmp_path.chmod(0o2750)  # one bit of those that it should have is not there
     assert set_volume_ownership(tmp_path, group, read_only=False, policy="OnRootMismatch")
     assert stat.S_IMODE(tmp_path.stat().st_mode) == 0o2770
-
-
-BUNDLE = {"clusterTrustBundle": {"name": "b", "path": "bundle"}}
-
-
-@pytest.mark.parametrize(
-    ("context", "mode", "user", "group"),
-    [
-        ({}, 0o644, 0, 0),
-        ({"runAsUser": 1000}, 0o600, 1000, 0),
-        ({"fsGroup": 10000}, 0o640, 0, 10000),
-        ({"runAsUser": 1000, "fsGroup": 10000}, 0o640, 1000, 10000),
-    ],
-)
-def test_a_token_is_the_users_alone_and_the_groups_as_the_conformance_tests_want_it(
-    tmp_path: Path, context: Object, mode: int, user: int, group: int
-) -> None:
-    if os.geteuid():
-        unavailable("root, for giving files away")
-    cluster = Cluster()
-    cluster.objects["clustertrustbundles.certificates.k8s.io", "b"] = {"spec": {"trustBundle": "PEM"}}
-    sources = [*PROJECTED["projected"]["sources"], BUNDLE]
-    mount(manager(tmp_path, cluster), pod({"name": "api", "projected": {"sources": sources}}, securityContext=context))
-    for name in ("token", "bundle"):
-        found = (tmp_path / "pods/u-1/volumes/kubernetes.io~projected/api" / name).stat()
-        assert (stat.S_IMODE(found.st_mode), found.st_uid, found.st_gid) == (mode, user, group), name
 
 
 def test_nobody_s_token_is_for_all_as_soon_as_two_containers_run_as_different_users(tmp_path: Path) -> None:

@@ -143,9 +143,17 @@ def our_manager_attaches() -> Partly:
             "accessModes": ["ReadWriteOnce"],
             "resources": {"requests": {"storage": "1Gi"}},
         }
+        bound = {
+            "kind": "PersistentVolumeClaim",
+            "metadata": {"name": "data"},
+            "spec": {**claim, "volumeName": "pv"},
+        }
+        created = await node.create("persistentvolumeclaims", bound)
+        owner = {"namespace": "default", "name": "data"}
         disk = {
             "accessModes": ["ReadWriteOnce"],
             "capacity": {"storage": "1Gi"},
+            "claimRef": {**owner, "uid": created["metadata"]["uid"]},
             "csi": csi,
         }
         await node.create(
@@ -153,12 +161,6 @@ def our_manager_attaches() -> Partly:
             {"kind": "PersistentVolume", "metadata": {"name": "pv"}, "spec": disk},
             "",
         )
-        bound = {
-            "kind": "PersistentVolumeClaim",
-            "metadata": {"name": "data"},
-            "spec": {**claim, "volumeName": "pv"},
-        }
-        created = await node.create("persistentvolumeclaims", bound)
         await node.admin.update(
             resource("persistentvolumeclaims"),
             {**created, "status": {"phase": "Bound"}},

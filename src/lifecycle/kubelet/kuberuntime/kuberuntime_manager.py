@@ -94,7 +94,7 @@ class RuntimeManager:
         self._runtime_helper = runtime_helper
         self._event = event
         self._backoff = Backoff()
-        self._hooks = HookRunner(runtime)
+        self._hooks = HookRunner(runtime, event)
         self._killer = ContainerKiller(runtime, clock, self._hooks, event)
         self._lifecycle = lifecycle or InternalContainerLifecycle()
         self._logs = logs or LogsOfTheRuntime()

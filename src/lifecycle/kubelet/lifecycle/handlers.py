@@ -18,7 +18,13 @@ from lifecycle.cri.apis.errors import RuntimeServiceError
 from lifecycle.cri.apis.pod_network import NO_TLS
 from lifecycle.cri.apis.runtime import Runtime
 from lifecycle.kubelet.container.container_facts import format_pod
-from lifecycle.kubelet.lifecycle.http_get_action import HOOK, http_get, in_plain
+from lifecycle.kubelet.container.ref import PodEvent
+from lifecycle.kubelet.lifecycle.http_get_action import (
+    HOOK,
+    http_get,
+    in_plain,
+    join_host_port,
+)
 
 
 def port_number(container: Object, port: int | str) -> int:
@@ -37,10 +43,13 @@ def port_number(container: Object, port: int | str) -> int:
 
 
 class HookRunner:
-    """Runs `exec`, `httpGet` and `sleep` handlers; any other fails."""
+    """Runs `exec`, `httpGet` and `sleep` handlers; any other fails. `event` tells of a
+    hook that was asked in plain though it wanted TLS.
+    """
 
-    def __init__(self, runtime: Runtime) -> None:
+    def __init__(self, runtime: Runtime, event: PodEvent) -> None:
         self._runtime = runtime
+        self._event = event
         self._running: set[asyncio.Task[None]] = set()
 
     def keep(self, task: asyncio.Task[None]) -> None:
@@ -83,9 +92,17 @@ class HookRunner:
             answer = await http_get(self._runtime, get, number, ip, 0.0, HOOK)
             if not answer.status and answer.text.endswith(NO_TLS):
                 # before 1.26 every hook was asked in plain, whatever its scheme
-                answer = await http_get(
+                plain = await http_get(
                     self._runtime, in_plain(get), number, ip, 0.0, HOOK
                 )
+                if plain.status:
+                    answer = plain
+                    host = join_host_port(get.get("host") or ip, number)
+                    message = (
+                        f"request to HTTPS lifecycle hook {host} got HTTP response,"
+                        " retry with HTTP succeeded"
+                    )
+                    self._event(pod, "Warning", "LifecycleHTTPFallback", message, "")
             return (
                 ""
                 if answer.status

@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING
 from lifecycle.api.go_duration import go_duration
 from lifecycle.api.protobuf.wire_format import delimited
 from lifecycle.cri.node_access import reachable_from_here
-from lifecycle.kubelet.lifecycle.http_get_action import PROBE
+from lifecycle.kubelet.lifecycle.http_get_action import PROBE, join_host_port
 
 if TYPE_CHECKING:
     from grpc.aio import AioRpcError
@@ -44,7 +44,7 @@ async def check(
     # a whole second to import, and only asked for by the few pods with such a probe
     import grpc
 
-    address = host_port(ip, port)
+    address = join_host_port(ip, port)
     options = (
         ("grpc.default_authority", address),
         ("grpc.primary_user_agent", PROBE),
@@ -92,11 +92,6 @@ def _failure(error: AioRpcError, timeout: float) -> str:
         "error: health rpc probe failed: rpc error: code ="
         f" {code} desc = {error.details()}"
     )
-
-
-def host_port(ip: str, port: int) -> str:
-    """As Go's `net.JoinHostPort` writes it."""
-    return f"[{ip}]:{port}" if ":" in ip else f"{ip}:{port}"
 
 
 def connect_timeout(address: str, timeout: float) -> str:

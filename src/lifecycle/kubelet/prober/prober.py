@@ -21,7 +21,11 @@ from lifecycle.cri.node_access import NodeAccess
 from lifecycle.kubelet.container.container_facts import expand_command_only_static
 from lifecycle.kubelet.container.expansion import ExpansionError
 from lifecycle.kubelet.lifecycle.handlers import port_number
-from lifecycle.kubelet.lifecycle.http_get_action import PROBE, http_get
+from lifecycle.kubelet.lifecycle.http_get_action import (
+    PROBE,
+    http_get,
+    join_host_port,
+)
 from lifecycle.kubelet.prober import grpc_health
 
 MAX_PROBE_RETRIES = 3
@@ -117,7 +121,7 @@ class Prober:
         ):  # a runtime of make-believe: there is no network to go through
             refused = await self._runtime.tcp_connect(ip, port, timeout)
             return not refused, grpc_health.connect_timeout(
-                grpc_health.host_port(ip, port), timeout
+                join_host_port(ip, port), timeout
             ) if refused else ""
         netns = self._runtime.host_netns
         failure = await grpc_health.check(ip, port, service, timeout, netns)

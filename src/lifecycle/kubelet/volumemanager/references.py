@@ -47,11 +47,26 @@ def volume_references(volume: Object) -> Iterator[Reference]:
                 yield _reference(kind, source[field].get("name", ""), source[field])
 
 
+def mounted_volumes(pod: Object) -> list[Object]:
+    """The volumes that a container mounts, be it of its own, an init container or an
+    ephemeral one: nobody waits for another. Upstream: `GetPodVolumeNames`.
+    """
+    spec = pod["spec"]
+    names = {
+        each["name"]
+        for key in ("initContainers", "containers", "ephemeralContainers")
+        for container in spec.get(key) or ()
+        for kind in ("volumeMounts", "volumeDevices")
+        for each in container.get(kind) or ()
+    }
+    return [each for each in spec.get("volumes") or () if each["name"] in names]
+
+
 def token_projections(pod: Object) -> Iterator[tuple[str, Object]]:
     """The service account tokens that a pod wants to find: the volume, and the
     projection's source.
     """
-    for volume in pod["spec"].get("volumes") or ():
+    for volume in mounted_volumes(pod):
         for source in (volume.get("projected") or {}).get("sources") or ():
             if "serviceAccountToken" in source:
                 yield volume["name"], source["serviceAccountToken"]
@@ -88,7 +103,7 @@ class ObjectReferences:
     async def unmountable_volumes(self, pod: Object) -> list[tuple[str, str]]:
         """Volumes that cannot be set up, and why."""
         failures = []
-        for volume in pod["spec"].get("volumes") or ():
+        for volume in mounted_volumes(pod):
             host_path = volume.get("hostPath") or {}
             try:
                 check_type_on_paper(

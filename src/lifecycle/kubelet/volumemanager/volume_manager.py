@@ -2,10 +2,11 @@
 the other.
 
 `wait_for_attach_and_mount` is what syncPod calls before anything of the pod starts:
-every volume is set up, or the pod waits. It is called at every sync, and each time
-writes anew what has changed in ConfigMaps, Secrets and tokens. A volume that failed is
-not tried again before its back-off is over (half a second, doubled up to two minutes).
-Of one whose claim leads nowhere nobody can say what it is; that is told at once.
+every volume that a container mounts is set up, or the pod waits. It is called at every
+sync, and each time writes anew what has changed in ConfigMaps, Secrets and tokens. A
+volume that failed is not tried again before its back-off is over (half a second,
+doubled up to two minutes). Of one whose claim leads nowhere nobody can say what it is;
+that is told at once.
 
 `unmount_volumes` is the other end: a pod that has terminated keeps nothing.
 
@@ -50,6 +51,7 @@ from lifecycle.kubelet.volumemanager.attachable import (
     mount_device,
     verify_controller_attached_volume,
 )
+from lifecycle.kubelet.volumemanager.references import mounted_volumes
 
 PLUGINS = {
     "emptyDir": EMPTY_DIR_PLUGIN,
@@ -150,7 +152,7 @@ class VolumeManager:
         uid, now = pod["metadata"]["uid"], self._clock.now()
         result = MountResult()
         unmounted, unattached, unprocessed, reasons = [], [], [], []
-        for volume in pod["spec"].get("volumes") or ():
+        for volume in mounted_volumes(pod):
             name = volume["name"]
             trial = self._trials.get((uid, name))
             if trial is not None and now < trial.again_at:
