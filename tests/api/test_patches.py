@@ -127,6 +127,25 @@ def test_a_null_that_is_not_reached_does_no_harm(doc, value):
         apply_json_patch({"v": doc}, [{"op": "test", "path": "/v", "value": value}])
 
 
+@pytest.mark.parametrize(
+    ("key", "there"), [("1", "b"), ("-1", "c"), ("+1", "b"), ("01", "b"), ("-0", "a"), ("0" * 30 + "1", "b")]
+)
+def test_a_place_in_a_list_is_written_as_go_reads_it(key, there):
+    doc = {"v": ["a", "b", "c"]}
+    assert apply_json_patch(doc, [{"op": "test", "path": f"/v/{key}", "value": there}]) == doc
+
+
+@pytest.mark.parametrize("key", [" 1", "1 ", "1_0", "0x1", "\u0661", "1.0", "", "9" * 30, "9" * 5000])
+def test_what_python_alone_takes_for_a_number_is_no_place_in_a_list(key):
+    with pytest.raises(StatusError) as refused:
+        apply_json_patch({"v": list("abcdefghijkl")}, [{"op": "replace", "path": f"/v/{key}", "value": "x"}])
+    assert refused.value.code == 422
+
+
+def test_what_stands_for_a_tilde_before_a_one_is_a_tilde():
+    assert apply_json_patch({"~1": 1, "/": 2}, [{"op": "remove", "path": "/~01"}]) == {"/": 2}
+
+
 def test_what_is_no_json_patch():
     for patch in ({}, "x", [1]):
         with pytest.raises(StatusError) as refused:

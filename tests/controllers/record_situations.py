@@ -50,6 +50,8 @@ async def _make(client: Client, namespace: str, manifest: Object) -> None:
     going, status = manifest.pop("going", False), manifest.pop("status", None)
     for reference in manifest["metadata"].get("ownerReferences", ()):
         await _fill(client, namespace, reference)
+    for reference in _meant(manifest, status or {}):
+        await _fill(client, namespace, reference)
     made = await client.create(row, manifest, where)
     if status is not None:
         await client.update(row, {**made, "status": {**(made.get("status") or {}), **status}}, subresource="status")
@@ -57,10 +59,19 @@ async def _make(client: Client, namespace: str, manifest: Object) -> None:
         await client.delete(row, made["metadata"]["name"], where)
 
 
+def _meant(manifest: Object, status: Object) -> list[Object]:
+    """What a volume or a CronJob names, if it is there by the uid `its`."""
+    active = status.get("active") if manifest["kind"] == "CronJob" else ()
+    named = [manifest.get("spec", {}).get("claimRef") or {}, *(active or ())]
+    return [reference for reference in named if reference.get("uid") == "its" and reference.pop("uid")]
+
+
 async def _fill(client: Client, namespace: str, reference: Object) -> None:
-    """An owner by kind and name: its version and uid."""
+    """An owner by kind and name: its version and, unless it is somebody of that name who was there before, its uid."""
     rows = [row for row in all_resources() if row.kind == reference["kind"]]
     reference["apiVersion"] = rows[0].api_version
+    if "uid" in reference:
+        return
     if reference["name"] == "gone":
         reference["uid"] = "00000000-0000-4000-8000-000000000000"
         return
@@ -120,6 +131,12 @@ def _requests(log: Path, begin: int) -> list[Object]:
     return asked
 
 
+def _is_told_of(write: Object, names: set[str]) -> bool:
+    """Whether it is an event about something without a namespace: such an event is in `default`."""
+    about = write["body"].get("involvedObject") or {}
+    return write["verb"] == "create" and not about.get("namespace", "") and about.get("name") in names
+
+
 def record(names: list[str]) -> list[Kept]:
     """One controller after the other."""
     kept: list[Kept] = []
@@ -162,6 +179,7 @@ def record(names: list[str]) -> list[Kept]:
                             for each in asked
                             if each["about"].get("namespace", "") == namespace
                             or (not each["about"].get("namespace") and each["about"].get("name") in mine)
+                            or _is_told_of(each, mine)
                         ]
                         kept.append(
                             {

@@ -101,14 +101,24 @@ def pod(
     return thing("Pod", name, labels=fields.pop("labels", {"app": "web"}), spec=body, status=said, **fields)
 
 
-def ended(name: str, phase: str, *, index: int | None = None, code: int = 0, **fields: Any) -> Object:
-    """A pod of the Job `web` that has ended (or not)."""
+def ended(
+    name: str,
+    phase: str,
+    *,
+    index: int | None = None,
+    code: int = 0,
+    counted: int | None = None,
+    of: str = "Job/web",
+    **fields: Any,
+) -> Object:
+    """A pod of the Job `web` that has ended (or not). `counted`: how often its index had failed before."""
     state: Object = {"terminated": {"exitCode": code, "finishedAt": LONG_AGO, "startedAt": LONG_AGO}}
     image = {"image": "one", "imageID": "", "name": "c", "ready": False, "restartCount": 0}
     status = {"containerStatuses": [{**image, "state": state}]} if phase in ("Succeeded", "Failed") else {}
     notes = {} if index is None else {"batch.kubernetes.io/job-completion-index": str(index)}
+    more = {} if counted is None else {"batch.kubernetes.io/job-index-failure-count": str(counted)}
     return pod(
-        name, phase=phase, owner="Job/web", finalizers=list(TRACKED), status=status, annotations=notes,
+        name, phase=phase, owner=of, finalizers=list(TRACKED), status=status, annotations=notes | more,
         labels={"app": "web", **notes}, restartPolicy="Never", **fields,
     )  # fmt: skip
 
@@ -125,11 +135,87 @@ def claim(name: str, *, storage_class: str = "none", size: str = "1Gi", **fields
     return thing("PersistentVolumeClaim", name, spec={**body, **fields.pop("spec", {})}, **fields)
 
 
-def volume(name: str, *, storage_class: str = "none", size: str = "1Gi", **fields: Any) -> Object:
+def volume(
+    name: str, *, storage_class: str = "none", size: str = "1Gi", source: Object | None = None, **fields: Any
+) -> Object:
     body = {"capacity": {"storage": size}, "accessModes": ["ReadWriteOnce"], "storageClassName": storage_class}
-    return thing(
-        "PersistentVolume", name, spec={**body, "hostPath": {"path": "/tmp/x"}, **fields.pop("spec", {})}, **fields
+    where = source or {"hostPath": {"path": "/tmp/x"}}
+    return thing("PersistentVolume", name, spec={**body, **where, **fields.pop("spec", {})}, **fields)
+
+
+def stateful(number: int, revision: str = "", **fields: Any) -> Object:
+    """A pod of the StatefulSet `web`, with its claim if it has one (`volumes`)."""
+    name = f"web-{number}"
+    labels = {"app": "web", "statefulset.kubernetes.io/pod-name": name, "apps.kubernetes.io/pod-index": str(number)}
+    if revision:
+        labels["controller-revision-hash"] = revision
+    return pod(
+        name, owner="StatefulSet/web", hostname=name, subdomain="db", labels=labels, **{"node": "plain", **fields}
     )
+
+
+def with_claims(replicas: int = 1, *, labels: Object | None = None, **fields: Any) -> Object:
+    """A StatefulSet whose pods have a claim each, `data-web-N`."""
+    claims = [{"metadata": {"name": "data", "labels": labels or {}}, "spec": claim("x")["spec"]}]
+    body: Object = {"volumeClaimTemplates": claims, "updateStrategy": {"type": "OnDelete"}, **fields}
+    return workload("StatefulSet", serviceName="db", replicas=replicas, **body)
+
+
+def data(number: int) -> list[Object]:
+    """The volumes of such a pod."""
+    return [{"name": "data", "persistentVolumeClaim": {"claimName": f"data-web-{number}"}}]
+
+
+def revision(name: str, number: int, image: str, of: str) -> Object:
+    """What the controller of `of` remembers of a template."""
+    pods = {**template(image), "$patch": "replace"}
+    given = {"terminationMessagePath": "/dev/termination-log", "terminationMessagePolicy": "File"}
+    pods["spec"]["containers"][0] |= given | {"imagePullPolicy": "Always"}
+    pods["spec"] |= {"dnsPolicy": "ClusterFirst", "restartPolicy": "Always", "schedulerName": "default-scheduler"}
+    pods["spec"] |= {"terminationGracePeriodSeconds": 30}
+    labels = {"app": "web", "controller-revision-hash": name}
+    return thing(
+        "apps/v1/ControllerRevision", name, labels=labels, owner=of, revision=number, data={"spec": {"template": pods}}
+    )
+
+
+def bound(name: str, to: str, **fields: Any) -> Object:
+    """A claim that was bound to a volume."""
+    notes = {"pv.kubernetes.io/bind-completed": "yes", **fields.pop("annotations", {})}
+    return claim(name, spec={"volumeName": to}, annotations=notes, **fields)
+
+
+def claimed(name: str, by: str, namespace: str, uid: str = "", **fields: Any) -> Object:
+    """A volume that a claim has, or is to have."""
+    reference = {"kind": "PersistentVolumeClaim", "namespace": namespace, "name": by, "uid": uid}
+    more = {"persistentVolumeReclaimPolicy": "Retain", **fields.pop("spec", {})}
+    return volume(name, spec={"claimRef": reference, **more}, **fields)
+
+
+def scheduled_job(name: str, *, kind: str = "", of: str = "CronJob/tick", **status: Any) -> Object:
+    """A Job of the CronJob `tick`, which is over if a condition (`kind`) is given."""
+    stamps = {"lastTransitionTime": LONG_AGO, "lastProbeTime": LONG_AGO}
+    if kind:
+        before = "SuccessCriteriaMet" if kind == "Complete" else "FailureTarget"
+        status["conditions"] = [{"type": each, "status": "True", **stamps} for each in (before, kind)]
+    found = job(status=status or None)
+    found["metadata"] = {**found["metadata"], "name": name}
+    if of:
+        above, who = of.split("/")
+        found["metadata"]["ownerReferences"] = [
+            {"kind": above, "name": who, "controller": True, "blockOwnerDeletion": True}
+        ]
+    return found
+
+
+def cron_job(*, status: Object | None = None, **fields: Any) -> Object:
+    """Due on the 29th of February only."""
+    body = {
+        "schedule": "0 0 29 2 *",
+        "jobTemplate": {"metadata": {"labels": {"l": "m"}}, "spec": {"template": template(restartPolicy="Never")}},
+        **fields,
+    }
+    return thing("batch/v1/CronJob", "tick", spec=body, status=status)
 
 
 def service(name: str = "web", *ports: Object, **fields: Any) -> Object:
@@ -155,6 +241,9 @@ NODES = [
     ),
 ]  # fmt: skip
 """Everybody's."""
+
+BINDER, EXPANDER = "persistentvolume-binder", "persistentvolume-expander"
+"""How the namespaces of their situations begin."""
 
 SITUATIONS: Situations = {
     "deployment-controller": {
@@ -208,6 +297,29 @@ SITUATIONS: Situations = {
             workload("Deployment", replicas=4, annotations={"deprecated.deployment.rollback.to": "7"}),
             replica_set("a", "one", 4, 1),
         ],
+        "rolled-back-with-notes": [
+            workload("Deployment", replicas=4, image="two", annotations={"deprecated.deployment.rollback.to": "1", "later": "yes",
+                     "kubectl.kubernetes.io/last-applied-configuration": "{}"}),
+            replica_set("a", "one", 0, 1, annotations={"then": "yes"}),
+            replica_set("b", "two", 4, 2),
+        ],
+        "longer-ready": [workload("Deployment", replicas=4, minReadySeconds=60), replica_set("a", "one", 4, 1)],
+        "late-and-paused": [
+            workload("Deployment", replicas=4, paused=True, status={"observedGeneration": 1, "conditions": [
+                {"type": "Progressing", "status": "False", "reason": "ProgressDeadlineExceeded", "message": "late",
+                 "lastUpdateTime": LONG_AGO, "lastTransitionTime": LONG_AGO}]}),
+            replica_set("a", "one", 4, 1),
+        ],
+        "resumed": [
+            workload("Deployment", replicas=4, status={"observedGeneration": 1, "conditions": [
+                {"type": "Progressing", "status": "Unknown", "reason": "DeploymentPaused", "message": "Deployment is paused",
+                 "lastUpdateTime": LONG_AGO, "lastTransitionTime": LONG_AGO}]}),
+            replica_set("a", "one", 4, 1),
+        ],
+        "recreated-and-not-yet-gone": [
+            workload("Deployment", replicas=4, image="two", strategy={"type": "Recreate"}),
+            {**replica_set("a", "one", 0, 1), "status": {"replicas": 2, "observedGeneration": 1}},
+        ],
     },
     "replicaset-controller": {
         "new": [workload("ReplicaSet", replicas=2)],
@@ -251,6 +363,21 @@ SITUATIONS: Situations = {
             workload("DaemonSet", pods={"nodeSelector": {"no": "such"}}),
             pod("p", owner="DaemonSet/web", node="plain"),
         ],
+        "several-and-failed": [
+            workload("DaemonSet", updateStrategy={"type": "OnDelete"}, pods={"nodeSelector": {"kubernetes.io/os": "linux"}}),
+            pod("b", owner="DaemonSet/web", node="pressed"),
+            pod("a", owner="DaemonSet/web", node="pressed"),
+            pod("c", owner="DaemonSet/web", node="pressed", phase="Failed"),
+            pod("d", owner="DaemonSet/web", node="pressed", phase="Succeeded"),
+            pod("lost", owner="DaemonSet/web", node="gone"),
+        ],
+        "old-ones-where-no-node-is": [
+            workload("DaemonSet", pods={"nodeSelector": {"no": "such"}}), pod("lost", owner="DaemonSet/web", node="gone"),
+        ],
+        "old-ones-too-many": [
+            workload("DaemonSet", revisionHistoryLimit=1, pods={"nodeSelector": {"no": "such"}}),
+            *(revision(name, number, name, "DaemonSet/web") for number, name in enumerate("abc", 1)),
+        ],
     },
     "statefulset-controller": {
         "new": [workload("StatefulSet", serviceName="db", replicas=3)],
@@ -270,6 +397,84 @@ SITUATIONS: Situations = {
         "one-has-failed": [
             workload("StatefulSet", serviceName="db", replicas=1),
             pod("web-0", owner="StatefulSet/web", phase="Failed", hostname="web-0", subdomain="db"),
+        ],
+        "claims-go-with-whom-they-serve": [
+            with_claims(persistentVolumeClaimRetentionPolicy={"whenDeleted": "Delete", "whenScaled": "Delete"}),
+            *(claim(f"data-web-{n}") for n in range(2)),
+            *(stateful(n, volumes=data(n)) for n in range(2)),
+        ],
+        "claims-go-with-the-set": [
+            with_claims(persistentVolumeClaimRetentionPolicy={"whenDeleted": "Delete"}),
+            *(claim(f"data-web-{n}") for n in range(2)),
+            *(stateful(n, volumes=data(n)) for n in range(2)),
+        ],
+        "claims-stay-again": [
+            with_claims(), claim("data-web-0", owner="StatefulSet/web"), stateful(0, volumes=data(0)),
+        ],
+        "claims-of-somebody-else": [
+            thing("ConfigMap", "boss"),
+            with_claims(persistentVolumeClaimRetentionPolicy={"whenDeleted": "Delete"}),
+            claim("data-web-0", owner="ConfigMap/boss"),
+            stateful(0, volumes=data(0)),
+        ],
+        "claims-of-somebody-else-and-mine": [
+            thing("ConfigMap", "boss"),
+            with_claims(persistentVolumeClaimRetentionPolicy={"whenDeleted": "Delete"}),
+            {**claim("data-web-0"), "metadata": {"name": "data-web-0", "ownerReferences": [
+                {"kind": "ConfigMap", "name": "boss", "controller": True}, {"kind": "StatefulSet", "name": "web"}]}},
+            stateful(0, volumes=data(0)),
+        ],
+        "claims-of-somebody-else-that-stay": [
+            thing("ConfigMap", "boss"), with_claims(), claim("data-web-0", owner="ConfigMap/boss"), stateful(0, volumes=data(0)),
+        ],
+        "claims-somebody-else-has-an-eye-on": [
+            thing("ConfigMap", "boss"),
+            with_claims(persistentVolumeClaimRetentionPolicy={"whenDeleted": "Delete"}),
+            claim("data-web-0", owners=["ConfigMap/boss"]),
+            stateful(0, volumes=data(0)),
+        ],
+        "claims-of-a-set-before": [
+            with_claims(persistentVolumeClaimRetentionPolicy={"whenDeleted": "Delete"}),
+            {**claim("data-web-0"), "metadata": {"name": "data-web-0", "ownerReferences": [
+                {"kind": "StatefulSet", "name": "web", "uid": "00000000-0000-4000-8000-000000000001"}]}},
+            stateful(0, volumes=data(0)),
+        ],
+        "claim-on-its-way": [with_claims(), claim("data-web-0", finalizers=["example.com/held"], going=True)],
+        "claim-is-missing": [with_claims(), stateful(0, volumes=data(0), phase="Pending", conditions=())],
+        "labels-of-a-claim": [with_claims(labels={"app": "other", "mine": "yes"})],
+        "unhealthy-one-goes-first": [
+            workload("StatefulSet", serviceName="db", replicas=1),
+            *(stateful(n, conditions=UNREADY if n == 2 else READY) for n in range(3)),
+        ],
+        "an-unhealthy-one-holds-it-up": [
+            workload("StatefulSet", serviceName="db", replicas=1),
+            *(stateful(n, conditions=UNREADY if n == 1 else READY) for n in range(3)),
+        ],
+        "all-are-gone-in-an-update": [
+            workload("StatefulSet", serviceName="db", replicas=3, image="two", ordinals={"start": 4}, status={
+                "replicas": 3, "readyReplicas": 3, "currentReplicas": 3, "currentRevision": "old", "updateRevision": "old",
+                "observedGeneration": 1, "collisionCount": 0},
+                updateStrategy={"type": "RollingUpdate", "rollingUpdate": {"partition": 2}}),
+            revision("old", 1, "one", "StatefulSet/web"),
+        ],
+        "one-is-gone-in-an-update": [
+            workload("StatefulSet", serviceName="db", replicas=2, image="two", status={
+                "replicas": 2, "readyReplicas": 2, "currentReplicas": 2, "currentRevision": "old", "updateRevision": "old",
+                "observedGeneration": 1, "collisionCount": 0}),
+            revision("old", 1, "one", "StatefulSet/web"),
+            stateful(1, "old"),
+        ],
+        "the-highest-is-updated-first": [
+            workload("StatefulSet", serviceName="db", replicas=3, image="two", status={
+                "replicas": 3, "readyReplicas": 3, "currentReplicas": 3, "currentRevision": "old", "updateRevision": "old",
+                "observedGeneration": 1, "collisionCount": 0}),
+            revision("old", 1, "one", "StatefulSet/web"),
+            *(stateful(n, "old") for n in range(3)),
+        ],
+        "old-ones-too-many": [
+            workload("StatefulSet", serviceName="db", replicas=1, revisionHistoryLimit=1, updateStrategy={"type": "OnDelete"}),
+            *(revision(name, number, name, "StatefulSet/web") for number, name in enumerate("abcd", 1)),
+            stateful(0, "b"),
         ],
     },
     "job-controller": {
@@ -305,6 +510,45 @@ SITUATIONS: Situations = {
             ended("b", "Running", index=1),
         ],
         "too-many": [job(completions=3, parallelism=1), ended("a", "Running"), ended("b", "Running", conditions=UNREADY)],
+        "suspended-at-work": [
+            job(parallelism=2, completions=3, suspend=True, status={"startTime": LONG_AGO, "active": 2}),
+            ended("a", "Running"),
+            ended("b", "Running"),
+        ],
+        "suspended-and-late": [job(suspend=True, activeDeadlineSeconds=60, status={"startTime": LONG_AGO})],
+        "resumed": [
+            job(activeDeadlineSeconds=60, status={"conditions": [
+                {"type": "Suspended", "status": "True", "reason": "JobSuspended", "message": "Job suspended",
+                 "lastTransitionTime": LONG_AGO, "lastProbeTime": LONG_AGO}]}),
+        ],
+        "replaced-when-failed": [
+            job(parallelism=2, completions=3, podReplacementPolicy="Failed"),
+            ended("a", "Running", going=True),
+        ],
+        "replaced-at-once": [
+            job(parallelism=2, completions=3, podReplacementPolicy="TerminatingOrFailed"),
+            ended("a", "Running", going=True),
+        ],
+        "an-index-is-given-up": [
+            job(completions=3, parallelism=3, completionMode="Indexed", backoffLimitPerIndex=1, podFailurePolicy={"rules": [
+                {"action": "FailIndex", "onExitCodes": {"operator": "In", "values": [3]}},
+                {"action": "Ignore", "onPodConditions": [{"type": "DisruptionTarget"}]}]}),
+            ended("a", "Failed", code=3, index=0),
+            ended("b", "Failed", code=4, index=1, counted=1),
+            ended("c", "Failed", code=4, index=2, counted=0, conditions=(
+                {"type": "DisruptionTarget", "status": "True", "lastTransitionTime": LONG_AGO},)),
+        ],
+        "an-index-failed-twice": [
+            job(completions=1, parallelism=1, completionMode="Indexed", backoffLimitPerIndex=5),
+            ended("a", "Failed", code=4, index=0, counted=2),
+            ended("b", "Failed", code=4, index=0, counted=1),
+        ],
+        "its-beginning-failed": [
+            job(podFailurePolicy={"rules": [{"action": "FailJob", "onExitCodes": {"operator": "In", "values": [3]}}]}),
+            pod("a", phase="Failed", owner="Job/web", finalizers=list(TRACKED), restartPolicy="Never", status={
+                "initContainerStatuses": [{"image": "one", "imageID": "", "name": "i", "ready": False, "restartCount": 0, "state": {
+                    "terminated": {"exitCode": 3, "finishedAt": LONG_AGO, "startedAt": LONG_AGO}}}]}),
+        ],
     },
     "cronjob-controller": {
         "due-long-ago": [
@@ -317,6 +561,31 @@ SITUATIONS: Situations = {
                 "spec": {"template": template(restartPolicy="Never")}}},
                 status={"active": [{"kind": "Job", "name": "gone", "namespace": "any", "uid": "gone"}]}),
         ],
+        "somebody-has-the-name": [
+            cron_job(status={"lastScheduleTime": "2023-01-01T00:00:00Z"}),
+            scheduled_job("tick-28486080", of=""),
+        ],
+        "somebody-is-at-work": [
+            scheduled_job("before", of=""),
+            cron_job(concurrencyPolicy="Forbid", status={
+                "lastScheduleTime": "2023-01-01T00:00:00Z",
+                "active": [{"apiVersion": "batch/v1", "kind": "Job", "name": "before", "namespace": "any", "uid": "its"}]}),
+        ],
+        "in-place-of-somebody": [
+            scheduled_job("before", of=""),
+            cron_job(concurrencyPolicy="Replace", status={
+                "lastScheduleTime": "2023-01-01T00:00:00Z",
+                "active": [{"apiVersion": "batch/v1", "kind": "Job", "name": "before", "namespace": "any", "uid": "its"}]}),
+        ],
+        "too-many-are-over": [
+            cron_job(suspend=True, successfulJobsHistoryLimit=1, failedJobsHistoryLimit=2,
+                     status={"lastSuccessfulTime": "2026-01-01T00:00:09Z"}),
+            scheduled_job("a", kind="Complete", startTime="2026-01-01T00:00:01Z", completionTime="2026-01-01T00:00:07Z"),
+            scheduled_job("b", kind="Complete", startTime="2026-01-01T00:00:02Z", completionTime="2026-01-01T00:00:05Z"),
+            scheduled_job("c", kind="Failed", startTime="2026-01-01T00:00:03Z"),
+            scheduled_job("d", kind="Failed", startTime="2026-01-01T00:00:01Z"),
+        ],
+        "one-more-than-known": [cron_job(suspend=True), scheduled_job("a", startTime=LONG_AGO, active=1)],
     },
     "endpointslice-controller": {
         "ready-and-not": [
@@ -372,6 +641,28 @@ SITUATIONS: Situations = {
         "a-number": [*(pod(f"p{n}") for n in range(3)), budget(minAvailable=2)],
         "nobody": [budget(minAvailable=1)],
         "of-nobody": [pod("p"), budget(maxUnavailable="50%")],
+        "promised-and-still-there": [
+            *(pod(f"p{n}") for n in range(3)),
+            {**budget(minAvailable=1), "status": {"disruptedPods": {"p0": LONG_AGO, "gone": LONG_AGO}, "disruptionsAllowed": 1,
+             "currentHealthy": 2, "desiredHealthy": 1, "expectedPods": 3, "observedGeneration": 1}},
+        ],
+        "of-somebody-who-is-gone": [
+            pod("p", owner="ReplicaSet/gone"),
+            {**budget(maxUnavailable=1), "status": {"disruptionsAllowed": 1,
+             "currentHealthy": 2, "desiredHealthy": 1, "expectedPods": 3, "observedGeneration": 1}},
+        ],
+        "of-another-of-that-name": [
+            workload("ReplicaSet", replicas=2),
+            {**pod("p"), "metadata": {"name": "p", "labels": {"app": "web"}, "ownerReferences": [
+                {"kind": "ReplicaSet", "name": "web", "controller": True, "uid": "00000000-0000-4000-8000-000000000001"}]}},
+            budget(maxUnavailable=1),
+        ],
+        "some-of-nobody": [
+            workload("ReplicaSet", replicas=4),
+            pod("a"),
+            *(pod(f"p{n}", owner="ReplicaSet/web") for n in range(3)),
+            budget(maxUnavailable=1),
+        ],
     },
     "resourcequota-controller": {
         "counted": [
@@ -384,6 +675,22 @@ SITUATIONS: Situations = {
                 "pods": "5", "requests.cpu": "1", "services": "5", "services.nodeports": "2", "persistentvolumeclaims": "2",
                 "requests.storage": "10Gi", "count/configmaps": "9", "count/deployments.apps": "1"}}),
         ],
+        "what-nobody-here-counts": [
+            thing("ResourceQuota", "q", spec={"hard": {"count/widgets.example.com": "3", "pods": "1"}},
+                  status={"hard": {"pods": "1"}, "used": {"count/widgets.example.com": "2", "pods": "1", "secrets": "1"}}),
+        ],
+        "in-a-scope": [
+            pod("a"),
+            {**pod("b"), "spec": {**spec(), "activeDeadlineSeconds": 600}},
+            service("lb", type="LoadBalancer", allocateLoadBalancerNodePorts=False),
+            claim("c", size="1500m", status={"allocatedResources": {"storage": "3Gi"}}),
+            thing("ResourceQuota", "q", spec={"scopes": ["Terminating"], "hard": {"pods": "1", "requests.cpu": "1"}}),
+            thing("ResourceQuota", "r", spec={"scopes": ["NotTerminating", "NotBestEffort"], "hard": {"pods": "1", "limits.cpu": "1"}}),
+            thing("ResourceQuota", "s", spec={"hard": {
+                "services.loadbalancers": "1", "services.nodeports": "1", "requests.storage": "1Ti",
+                "none.storageclass.storage.k8s.io/persistentvolumeclaims": "1",
+                "other.storageclass.storage.k8s.io/requests.storage": "1"}}),
+        ],
     },
     "serviceaccount-controller": {"missing": []},
     "ephemeral-volume-controller": {
@@ -395,12 +702,32 @@ SITUATIONS: Situations = {
             claim("p-v"),
             pod("p", volumes=[{"name": "v", "ephemeral": {"volumeClaimTemplate": {"spec": claim("x")["spec"]}}}]),
         ],
+        "of-who-goes": [
+            pod("p", finalizers=["example.com/held"], going=True,
+                volumes=[{"name": "v", "ephemeral": {"volumeClaimTemplate": {"spec": claim("x")["spec"]}}}]),
+            pod("q", phase="Succeeded", volumes=[{"name": "v", "ephemeral": {"volumeClaimTemplate": {"spec": claim("x")["spec"]}}}]),
+        ],
     },
     "persistentvolumeclaim-protection-controller": {
         "new": [claim("c")],
         "used": [claim("c", finalizers=["kubernetes.io/pvc-protection"], going=True),
                  pod("p", node="plain", volumes=[{"name": "v", "persistentVolumeClaim": {"claimName": "c"}}])],
         "unused": [claim("c", finalizers=["kubernetes.io/pvc-protection"], going=True)],
+        "waited-for": [claim("c", finalizers=["kubernetes.io/pvc-protection"], going=True),
+                       pod("p", volumes=[{"name": "v", "persistentVolumeClaim": {"claimName": "c"}}])],
+        "by-chance-of-that-name": [
+            claim("p-v", finalizers=["kubernetes.io/pvc-protection", "example.com/held"], going=True),
+            pod("p", node="plain", volumes=[{"name": "v", "ephemeral": {"volumeClaimTemplate": {"spec": claim("x")["spec"]}}}]),
+        ],
+        "of-one-that-is-going": [
+            pod("p", node="plain", finalizers=["example.com/held"], going=True,
+                volumes=[{"name": "v", "ephemeral": {"volumeClaimTemplate": {"spec": claim("x")["spec"]}}}]),
+            claim("p-v", finalizers=["kubernetes.io/pvc-protection"], owner="Pod/p", going=True),
+        ],
+        "of-one-that-has-ended": [
+            claim("c", finalizers=["kubernetes.io/pvc-protection"], going=True),
+            pod("p", node="plain", phase="Succeeded", volumes=[{"name": "v", "persistentVolumeClaim": {"claimName": "c"}}]),
+        ],
     },
     "persistentvolume-protection-controller": {
         "new": [volume("protected-new")],
@@ -418,6 +745,135 @@ SITUATIONS: Situations = {
             volume("lost", spec={"claimRef": {"kind": "PersistentVolumeClaim", "namespace": "any", "name": "x", "uid": "gone"},
                                  "persistentVolumeReclaimPolicy": "Retain"}, status={"phase": "Bound"}),
         ],
+        "lost": [
+            bound("c", "lost-volume", status={"phase": "Bound", "accessModes": ["ReadWriteOnce"], "capacity": {"storage": "1Gi"}}),
+        ],
+        "never-had-one": [bound("c", "", status={"phase": "Bound", "capacity": {"storage": "1Gi"}})],
+        "found-again": [
+            bound("c", "found", storage_class="b", status={"phase": "Lost"}),
+            volume("found", storage_class="b", size="3Gi", status={"phase": "Available"}),
+        ],
+        "grown": [
+            bound("c", "grown", storage_class="c",
+                  status={"phase": "Bound", "accessModes": ["ReadWriteOnce"], "capacity": {"storage": "2Gi"}}),
+            claimed("grown", "c", f"{BINDER}-grown", "its", storage_class="c", size="3Gi", status={"phase": "Available"}),
+        ],
+        "somebody-else-s": [
+            bound("c", "else-s", storage_class="d", status={"phase": "Bound"}),
+            claimed("else-s", "x", "any", "other", storage_class="d"),
+        ],
+        "kept-for-me": [
+            claim("c", storage_class="e"),
+            volume("small-one", storage_class="e", status={"phase": "Available"}),
+            claimed("kept", "c", f"{BINDER}-kept-for-me", storage_class="e", size="9Gi", status={"phase": "Available"}),
+        ],
+        "went-elsewhere": [
+            bound("c", "else", storage_class="f", status={"phase": "Bound"}),
+            claimed("left", "c", f"{BINDER}-went-elsewhere", "its", storage_class="f", status={"phase": "Bound"},
+                    annotations={"pv.kubernetes.io/bound-by-controller": "yes", "mine": "yes"}),
+            claimed("meant", "c", f"{BINDER}-went-elsewhere", "its", storage_class="f", status={"phase": "Bound"}),
+            claimed("made", "c", f"{BINDER}-went-elsewhere", "its", storage_class="f", status={"phase": "Bound"},
+                    source={"csi": {"driver": "example.com", "volumeHandle": "h"}}, spec={"persistentVolumeReclaimPolicy": "Delete"},
+                    annotations={"pv.kubernetes.io/provisioned-by": "example.com/p", "pv.kubernetes.io/bound-by-controller": "yes"}),
+        ],
+        "nobody-deletes-it": [
+            claimed("nfs", "x", "any", "gone", source={"nfs": {"server": "s", "path": "/p"}}, status={"phase": "Bound"},
+                    spec={"persistentVolumeReclaimPolicy": "Delete"}),
+        ],
+        "nobody-could-delete-it": [
+            claimed("nfs-2", "x", "any", "gone", source={"nfs": {"server": "s", "path": "/p"}},
+                    status={"phase": "Failed", "message": "no"}),
+        ],
+        "waits-for-pods": [
+            thing("storage.k8s.io/v1/StorageClass", "patient", provisioner="example.com/p", volumeBindingMode="WaitForFirstConsumer"),
+            claim("c", storage_class="patient"),
+            pod("here", volumes=[{"name": "v", "persistentVolumeClaim": {"claimName": "c"}}]),
+            pod("placed", node="plain", volumes=[{"name": "v", "persistentVolumeClaim": {"claimName": "c"}}]),
+        ],
+        "waits-for-nobody-yet": [
+            thing("storage.k8s.io/v1/StorageClass", "calm", provisioner="example.com/p", volumeBindingMode="WaitForFirstConsumer"),
+            claim("c", storage_class="calm"),
+        ],
+        "made-elsewhere": [
+            thing("storage.k8s.io/v1/StorageClass", "outside", provisioner="example.com/p"), claim("c", storage_class="outside"),
+        ],
+        "made-by-hand": [
+            thing("storage.k8s.io/v1/StorageClass", "hand", provisioner="kubernetes.io/no-provisioner"),
+            claim("c", storage_class="hand"),
+        ],
+        "of-a-class-of-its-own": [
+            thing("storage.k8s.io/v1/VolumeAttributesClass", "fast", driverName="example.com", parameters={"p": "q"}),
+            claim("c", storage_class="g", spec={"volumeAttributesClassName": "fast"}),
+            volume("with-class", storage_class="g", source={"csi": {"driver": "example.com", "volumeHandle": "h"}},
+                   spec={"volumeAttributesClassName": "fast"}, status={"phase": "Available"}),
+        ],
+        "does-not-fit-what-it-names": [
+            volume("tiny", storage_class="i", status={"phase": "Available"}),
+            claim("c", storage_class="i", size="9Gi", spec={"volumeName": "tiny"}),
+        ],
+        "is-of-another-class": [
+            volume("other-class", storage_class="k", status={"phase": "Available"}),
+            claim("c", storage_class="l", spec={"volumeName": "other-class"}),
+        ],
+        "is-of-another-mode": [
+            volume("other-mode", storage_class="m", spec={"volumeMode": "Block"}, status={"phase": "Available"}),
+            claim("c", storage_class="m", spec={"volumeName": "other-mode"}),
+        ],
+        "wants-another-access": [
+            volume("other-access", storage_class="n", status={"phase": "Available"}),
+            claim("c", storage_class="n", spec={"volumeName": "other-access", "accessModes": ["ReadWriteMany"]}),
+        ],
+        "wants-another-attributes-class": [
+            volume("other-attributes", storage_class="o", status={"phase": "Available"}),
+            claim("c", storage_class="o", spec={"volumeName": "other-attributes", "volumeAttributesClassName": "fast"}),
+        ],
+        "names-what-it-would-not-select": [
+            volume("not-selected", storage_class="p", status={"phase": "Pending"}),
+            claim("c", storage_class="p", spec={"volumeName": "not-selected", "selector": {"matchLabels": {"no": "such"}}}),
+        ],
+        "names-what-goes": [
+            volume("goes", storage_class="q", finalizers=["example.com/held"], going=True, status={"phase": "Available"}),
+            claim("c", storage_class="q", spec={"volumeName": "goes"}),
+        ],
+        "names-somebody-else-s": [
+            claimed("taken", "x", "any", "other", storage_class="j", status={"phase": "Bound"}),
+            claim("c", storage_class="j", spec={"volumeName": "taken"}),
+        ],
+    },
+    "volumeattributesclass-protection-controller": {
+        "named": [
+            thing("storage.k8s.io/v1/VolumeAttributesClass", "wanted", driverName="example.com", parameters={"p": "q"},
+                  finalizers=["kubernetes.io/vac-protection"], going=True),
+            thing("storage.k8s.io/v1/VolumeAttributesClass", "in-force", driverName="example.com", parameters={"p": "q"},
+                  finalizers=["kubernetes.io/vac-protection"], going=True),
+            thing("storage.k8s.io/v1/VolumeAttributesClass", "to-come", driverName="example.com", parameters={"p": "q"},
+                  finalizers=["kubernetes.io/vac-protection"], going=True),
+            thing("storage.k8s.io/v1/VolumeAttributesClass", "unused", driverName="example.com", parameters={"p": "q"},
+                  finalizers=["kubernetes.io/vac-protection"], going=True),
+            thing("storage.k8s.io/v1/VolumeAttributesClass", "fresh", driverName="example.com", parameters={"p": "q"}),
+            claim("c", spec={"volumeAttributesClassName": "wanted"}, status={
+                "currentVolumeAttributesClassName": "in-force",
+                "modifyVolumeStatus": {"targetVolumeAttributesClassName": "to-come", "status": "Pending"}}),
+        ],
+    },
+    "persistentvolume-expander-controller": {
+        "wants-more": [
+            thing("storage.k8s.io/v1/StorageClass", "growing", provisioner="example.com/p", allowVolumeExpansion=True),
+            *(
+                each
+                for number, (name, size, kind, uid) in enumerate((
+                    ("bound", "3Gi", "growing", "its"), ("has-it", "1Gi", "growing", "its"), ("other-s", "3Gi", "growing", "other"),
+                    ("no-class", "3Gi", "", "its"), ("no-such-class", "3Gi", "none", "its")))
+                for each in (
+                    claim(name, size=size, storage_class=kind, spec={"volumeName": f"e-{number}"},
+                          status={"phase": "Bound", "capacity": {"storage": "1Gi"}}),
+                    claimed(f"e-{number}", name, f"{EXPANDER}-wants-more", uid, storage_class=kind),
+                )
+            ),
+            claim("lost", size="3Gi", storage_class="growing", spec={"volumeName": "none"},
+                  status={"phase": "Bound", "capacity": {"storage": "1Gi"}}),
+            claim("pending", size="3Gi", storage_class="growing", spec={"volumeName": "e-0"}, status={"phase": "Pending"}),
+        ],
     },
     "ttl-after-finished-controller": {
         "over": [
@@ -434,6 +890,7 @@ SITUATIONS: Situations = {
             pod("stays", node="evicting", tolerations=[{"key": "k", "operator": "Exists"}]),
             pod("elsewhere", node="plain"),
         ],
+        "who-goes-already": [pod("going", node="evicting", finalizers=["example.com/held"], going=True)],
     },
     "garbage-collector-controller": {
         "lost-owners": [
@@ -455,6 +912,19 @@ SITUATIONS: Situations = {
             thing("ConfigMap", "other"),
             thing("ConfigMap", "child", owners=["ConfigMap/boss!", "ConfigMap/other"]),
         ],
+        "orphans-of-who-goes": [
+            thing("ConfigMap", "lost", owners=["ConfigMap/gone"], finalizers=["orphan", "example.com/held"]),
+            thing("ConfigMap", "below", owners=["ConfigMap/lost"]),
+        ],
+        "in-a-circle": [
+            thing("ConfigMap", "boss", finalizers=["foregroundDeletion"], going=True),
+            thing("ConfigMap", "middle", owners=["ConfigMap/boss!"]),
+            thing("ConfigMap", "below", owners=["ConfigMap/middle!"]),
+        ],
+        "does-not-block": [
+            thing("ConfigMap", "boss", finalizers=["foregroundDeletion"], going=True),
+            thing("ConfigMap", "free", owners=["ConfigMap/boss"], finalizers=["example.com/held"]),
+        ],
     },
     "clusterrole-aggregation-controller": {
         "aggregated": [
@@ -469,6 +939,16 @@ SITUATIONS: Situations = {
     },
     "pod-garbage-collector-controller": {
         "never-came": [pod("p", finalizers=["example.com/held"], phase="Pending", conditions=(), going=True)],
+        "out-of-service": [
+            thing("Node", "broken", spec={"taints": [{"key": "node.kubernetes.io/out-of-service", "effect": "NoSchedule"}]},
+                  status={"conditions": list(UNREADY)}),
+            thing("Node", "mended", spec={"taints": [{"key": "node.kubernetes.io/out-of-service", "effect": "NoSchedule"}]},
+                  status={"conditions": list(READY)}),
+            pod("there", node="broken", finalizers=["example.com/held"], going=True),
+            pod("done", node="broken", finalizers=["example.com/held"], phase="Succeeded", going=True),
+            pod("stays", node="broken"),
+            pod("waits", node="mended", finalizers=["example.com/held"], going=True),
+        ],
     },
     "ttl-controller": {"few-nodes": []},
     "horizontal-pod-autoscaler-controller": {
@@ -483,6 +963,32 @@ SITUATIONS: Situations = {
             workload("Deployment", replicas=9, status={"replicas": 9}),
             thing("autoscaling/v2/HorizontalPodAutoscaler", "web", spec={
                 "scaleTargetRef": {"apiVersion": "apps/v1", "kind": "Deployment", "name": "web"}, "maxReplicas": 4}),
+        ],
+        "too-few": [
+            workload("Deployment", replicas=1, status={"replicas": 1}),
+            thing("autoscaling/v2/HorizontalPodAutoscaler", "web", spec={
+                "scaleTargetRef": {"apiVersion": "apps/v1", "kind": "Deployment", "name": "web"}, "maxReplicas": 4, "minReplicas": 3}),
+        ],
+        "none": [
+            workload("Deployment", replicas=0, status={"replicas": 0}),
+            thing("autoscaling/v2/HorizontalPodAutoscaler", "web", spec={
+                "scaleTargetRef": {"apiVersion": "apps/v1", "kind": "Deployment", "name": "web"}, "maxReplicas": 4}),
+        ],
+        "not-there": [
+            thing("autoscaling/v2/HorizontalPodAutoscaler", "web", spec={
+                "scaleTargetRef": {"apiVersion": "apps/v1", "kind": "Deployment", "name": "web"}, "maxReplicas": 4}),
+        ],
+        "of-no-kind": [
+            thing("autoscaling/v2/HorizontalPodAutoscaler", "web", spec={
+                "scaleTargetRef": {"apiVersion": "example.com/v1", "kind": "Widget", "name": "web"}, "maxReplicas": 4}),
+        ],
+        "no-metrics-but-a-wish": [
+            workload("Deployment", replicas=2, status={"replicas": 2}),
+            thing("autoscaling/v2/HorizontalPodAutoscaler", "web", spec={
+                "scaleTargetRef": {"apiVersion": "apps/v1", "kind": "Deployment", "name": "web"}, "maxReplicas": 4,
+                "metrics": [{"type": "Resource", "resource": {
+                    "name": "cpu", "target": {"type": "Utilization", "averageUtilization": 50}}}]},
+                status={"currentReplicas": 3, "desiredReplicas": 3}),
         ],
     },
 }  # fmt: skip

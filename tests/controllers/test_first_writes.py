@@ -23,9 +23,13 @@ from lifecycle.controllers.manager import CONTROLLERS
 ALL: dict[str, Kept] = {each["name"]: each for each in json.loads(gzip.decompress(KEPT.read_bytes()))}
 
 QUIET = {
+    "cronjob-somebody-has-the-name",
     "endpointslice-mirroring-of-a-selector",  # these slices are another controller's
     "persistentvolume-protection-new",  # admission has put the finalizer on
+    "persistentvolume-binder-nobody-could-delete-it",  # it has been said
     "persistentvolumeclaim-protection-new",
+    "persistentvolumeclaim-protection-of-one-that-has-ended",  # whose kubelet may not be done with it
+    "persistentvolumeclaim-protection-of-one-that-is-going",
     "persistentvolumeclaim-protection-used",
     "ttl-after-finished-running",
 }

@@ -139,19 +139,25 @@ def test_a_claim_belongs_to_whom_the_policy_says() -> None:
 
 
 def test_a_claim_that_somebody_else_controls_is_left_to_them() -> None:
+    """What the set has written there itself is taken back, and said."""
+
     async def main() -> None:
         foreign = {"apiVersion": "v1", "kind": "Other", "name": "o", "uid": "o", "controller": True}
-        meta = {"name": "data-web-0", "namespace": "ns", "ownerReferences": [foreign]}
-        delete = {"whenDeleted": "Delete"}
-        objects = [stateful(volumeClaimTemplates=templates("data"), persistentVolumeClaimRetentionPolicy=delete)]
-        async with alone(StatefulSetController, *objects, ("persistentvolumeclaims", {"metadata": meta})) as stage:
-            (claim,) = stage.items("persistentvolumeclaims")
-            assert claim["metadata"]["ownerReferences"] == [foreign]
-            text = (
-                "PersistentVolumeClaim data-web-0 has a conflicting OwnerReference that acts as a managing controller,"
-                " the retention policy is ignored for this claim"
-            )
-            assert ("Warning", "ConflictingController", text) in stage.told()
+        mine = {"apiVersion": "apps/v1", "kind": "StatefulSet", "name": "web", "uid": "u"}
+        text = (
+            "PersistentVolumeClaim data-web-0 has a conflicting OwnerReference that acts as a manging controller,"
+            " the retention policy is ignored for this claim"
+        )
+        for references, told in (([foreign], False), ([foreign, mine], True)):
+            meta = {"name": "data-web-0", "namespace": "ns", "ownerReferences": references}
+            delete = {"whenDeleted": "Delete"}
+            objects = [stateful(volumeClaimTemplates=templates("data"), persistentVolumeClaimRetentionPolicy=delete)]
+            async with alone(StatefulSetController, *objects, ("persistentvolumeclaims", {"metadata": meta})) as stage:
+                await ready(stage, "web-0")
+                await asyncio.sleep(1)
+                (claim,) = stage.items("persistentvolumeclaims")
+                assert claim["metadata"]["ownerReferences"] == [foreign]
+                assert (("Warning", "ConflictingController", text) in stage.told()) is told
 
     run_virtual(main())
 

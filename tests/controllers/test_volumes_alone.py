@@ -104,7 +104,9 @@ def test_a_volume_that_is_not_there_yet_is_waited_for_in_silence() -> None:
 def test_a_volume_that_was_named_and_will_not_do_is_told() -> None:
     found, told = seen(claim(volumeName="v", resources={"requests": {"storage": "9Gi"}}), volume())
     assert found == {"c": "Pending", "v": "Available"}
-    assert set(told) == {("Warning", "VolumeMismatch", 'Cannot bind to requested volume "v"')}
+    assert set(told) == {
+        ("Warning", "VolumeMismatch", 'Cannot bind to requested volume "v": requested PV is too small')
+    }
 
 
 LOST = "Bound claim has lost its PersistentVolume. Data on the volume is lost!"

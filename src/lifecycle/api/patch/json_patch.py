@@ -18,6 +18,7 @@ Upstream: `apiserver/pkg/endpoints/handlers/patch.go` (`jsonPatcher.applyJSPatch
 from __future__ import annotations
 
 import itertools
+import re
 from typing import Any
 
 from lifecycle.api import fast_json
@@ -82,11 +83,14 @@ def _pointer(op: dict[str, Any], name: str = "path") -> list[str]:
     return [part.replace("~1", "/").replace("~0", "~") for part in text.split("/")[1:]]
 
 
+_INT = re.compile(r"[+-]?0*[0-9]{1,19}")
+
+
 def _index(key: str, size: int) -> int:
-    try:
-        at = int(key)
-    except ValueError:
-        raise _Failed from None
+    """A place in a list, as `strconv.Atoi` reads it. Raises `_Failed`."""
+    if not _INT.fullmatch(key):
+        raise _Failed
+    at = int(key)
     if not -size <= at < size:
         raise _Failed
     return at + size if at < 0 else at

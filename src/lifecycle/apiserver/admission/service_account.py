@@ -20,6 +20,7 @@ from collections.abc import Awaitable, Iterable
 
 from lifecycle.api.names import NameSource
 from lifecycle.api.resources import resource
+from lifecycle.api.status import failure
 from lifecycle.api.validation import content
 from lifecycle.api.wire import Object
 from lifecycle.api.worker import LARGE, beside
@@ -130,6 +131,7 @@ class ServiceAccount(Plugin):
                 {"name": secret.get("name", "")}
                 for secret in account["imagePullSecrets"]
             ]
+        self.validate(attributes)  # before the pod itself is looked at
         if not should_automount(account, spec):
             return None
         name = _token_volume(spec) or self._names.generate_name(f"{VOLUME_NAME}-")
@@ -153,6 +155,8 @@ class ServiceAccount(Plugin):
         ).lower() not in ("true", "t", "1"):
             return
         why = _unmountable_secret(account, spec, containers)
+        if why and attributes.subresource:  # upstream's plain error, of no kind
+            raise failure(500, "", why)
         if why:
             raise attributes.forbidden(why)
 
@@ -266,6 +270,11 @@ def _unmountable_secret(
                         f"{words[key]} {container['name']} with envVar"
                         f" {variable['name']}"
                     )
+                    return f'{where} referencing secret.secretName="{secret}" {denied}'
+            for source in container.get("envFrom") or ():
+                secret = (source.get("secretRef") or {}).get("name")
+                if secret is not None and secret not in mountable:
+                    where = f"{words[key]} {container['name']} with envFrom"
                     return f'{where} referencing secret.secretName="{secret}" {denied}'
     pull_secrets = {
         secret.get("name") for secret in account.get("imagePullSecrets") or ()

@@ -136,7 +136,7 @@ class CronJobController:
         ]
         cron_job = mutable_copy(cached)
         status = cron_job.setdefault("status", {})
-        await self._clean_up(cron_job, jobs)
+        cleaned = await self._clean_up(cron_job, jobs)
         delay = None
         try:
             await self._note_finished(cron_job, jobs)
@@ -145,7 +145,7 @@ class CronJobController:
         finally:  # what was learnt is written down, whatever went wrong after it
             if not status.get("active"):
                 status.pop("active", None)
-            if status != (cached.get("status") or {}):
+            if cleaned or status != (cached.get("status") or {}):
                 await self._client.update(
                     self._resource, cron_job, subresource="status"
                 )
@@ -212,11 +212,11 @@ class CronJobController:
                 return None
             raise
 
-    async def _clean_up(self, cron_job: Object, jobs: list[Object]) -> None:
+    async def _clean_up(self, cron_job: Object, jobs: list[Object]) -> bool:
         """Old finished Jobs beyond the limits go; of those that never started, the
-        last.
+        last. Whether any went: then the status is written, changed or not.
         """
-        spec = cron_job["spec"]
+        spec, cleaned = cron_job["spec"], False
         for kind, limit in (
             ("Complete", spec.get("successfulJobsHistoryLimit")),
             ("Failed", spec.get("failedJobsHistoryLimit")),
@@ -236,7 +236,8 @@ class CronJobController:
                 ),
             )
             for job in finished[: max(0, len(finished) - limit)]:
-                await self._delete(cron_job, job)
+                cleaned = await self._delete(cron_job, job) or cleaned
+        return cleaned
 
     async def _delete(self, cron_job: Object, job: Object) -> bool:
         """Delete a Job with its pods, and forget that it runs. Whether that worked."""

@@ -216,7 +216,7 @@ class DaemonSetController:
                 running = [
                     pod
                     for pod in pods
-                    if pod_phase(pod) != "Failed"
+                    if pod_phase(pod) not in ("Failed", "Succeeded")
                     and "deletionTimestamp" not in pod["metadata"]
                 ]
                 delete += self._surplus_pods(ds, running, revision_hash)
@@ -239,40 +239,45 @@ class DaemonSetController:
     def _failed_pods_to_delete(
         self, ds: Object, node: str, pods: Sequence[Object]
     ) -> list[Object]:
-        """Failed pods whose time has come. Each failure on a node doubles the wait
-        before the next.
+        """Pods that have ended: those that succeeded at once, failed ones when their
+        time has come.
         """
-        pods_to_delete, now = [], self._clock.now()
+        pods_to_delete: list[Object] = []
         for pod in pods:
-            if (
-                pod_phase(pod) not in ("Failed", "Succeeded")
-                or "deletionTimestamp" in pod["metadata"]
-            ):
+            if "deletionTimestamp" in pod["metadata"]:
                 continue
-            key = (ds["metadata"]["uid"], str(ds["metadata"].get("generation")), node)
-            wait, until = self._failures.get(key, (0.0, 0.0))
-            if now < until:
-                self._queue.add_after(meta_namespace_key(ds), until - now)
-                continue
-            wait = min(wait * 2 or BACKOFF_INITIAL, BACKOFF_MAX)
-            self._failures[key] = wait, now + wait
-            meta = pod["metadata"]
-            kind, word = (
-                ("FailedDaemonPod", "failed")
-                if pod_phase(pod) == "Failed"
-                else ("SucceededDaemonPod", "succeeded")
-            )
-            event_type = "Warning" if word == "failed" else "Normal"
-            ending = (
-                "will try to kill it" if word == "failed" else "will try to delete it"
-            )
-            message = (
-                f"Found {word} daemon pod {meta['namespace']}/{meta['name']} on node"
-                f" {node}, {ending}"
-            )
-            self._recorder.event(ds, event_type, kind, message)
-            pods_to_delete.append(pod)
+            where = f"{pod['metadata']['namespace']}/{pod['metadata']['name']}"
+            if pod_phase(pod) == "Failed" and self._is_its_time(ds, node):
+                message = (
+                    f"Found failed daemon pod {where} on node {node}, will try to kill"
+                    " it"
+                )
+                self._recorder.event(ds, "Warning", "FailedDaemonPod", message)
+                pods_to_delete.append(pod)
+            elif pod_phase(pod) == "Succeeded":
+                message = (
+                    f"Found succeeded daemon pod {where} on node {node}, will try to"
+                    " delete it"
+                )
+                self._recorder.event(ds, "Normal", "SucceededDaemonPod", message)
+                pods_to_delete.append(pod)
         return pods_to_delete
+
+    def _is_its_time(self, ds: Object, node: str) -> bool:
+        """Whether a failed pod may go. Each failure on a node doubles the wait before
+        the next, until there was none for twice the longest wait.
+        """
+        now = self._clock.now()
+        key = (ds["metadata"]["uid"], str(ds["metadata"].get("generation")), node)
+        wait, until = self._failures.get(key, (0.0, 0.0))
+        if now < until:
+            self._queue.add_after(meta_namespace_key(ds), until - now)
+            return False
+        if now - (until - wait) > 2 * BACKOFF_MAX:
+            wait = 0.0
+        wait = min(wait * 2 or BACKOFF_INITIAL, BACKOFF_MAX)
+        self._failures[key] = wait, now + wait
+        return True
 
     @staticmethod
     def _surplus_pods(

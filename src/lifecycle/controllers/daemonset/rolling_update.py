@@ -62,8 +62,8 @@ def rolling_update(
     """The next step of a rollout; nothing to do is an empty one. `now`: seconds since
     1970.
 
-    Nodes that should have no pod, but still have one, take part: their old pods go,
-    too, when their turn comes.
+    Nodes that should have no pod, but still have one, take part, also those that are
+    gone: their old pods go, too, when their turn comes.
     """
     rolling = ds["spec"]["updateStrategy"].get("rollingUpdate") or {}
     desired = {
@@ -76,6 +76,7 @@ def rolling_update(
     if not surge and not max_unavailable:
         max_unavailable = 1
     names = [n["metadata"]["name"] for n in nodes]
+    names += sorted(pods_on.keys() - {*names, ""})  # of nodes that are gone
     taking_part = [name for name in names if name in desired or pods_on.get(name)]
     states = {
         name: _old_and_new(ds, pods_on.get(name, []), revision_hash)

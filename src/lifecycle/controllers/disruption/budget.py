@@ -138,20 +138,29 @@ def budget_status(
     reason, value = (
         ("SufficientPods", "True") if allowed else ("InsufficientPods", "False")
     )
-    return with_condition(status, pdb, value, reason, "", now)
+    return with_condition(status, pdb, value, reason, "", now, generation)
 
 
 def with_condition(
-    status: Object, pdb: Object, value: str, reason: str, message: str, now: float
+    status: Object,
+    pdb: Object,
+    value: str,
+    reason: str,
+    message: str,
+    now: float,
+    observed: int,
 ) -> Object:
-    """The status with its one condition; its time moves only with its value."""
+    """The status with its one condition; its time moves only with its value.
+    `observed`: the generation it speaks of.
+    """
     conditions = list((pdb.get("status") or {}).get("conditions") or ())
     condition = {
         "type": CONDITION,
         "status": value,
-        "observedGeneration": pdb["metadata"].get("generation", 0),
         "reason": reason,
         "message": message,
     }
+    if observed:
+        condition["observedGeneration"] = observed
     set_status_condition(conditions, condition, format_time(now))
     return {**status, "conditions": conditions}

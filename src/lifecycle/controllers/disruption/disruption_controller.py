@@ -168,15 +168,15 @@ class DisruptionController:
 
     async def _fail_safe(self, pdb: Object, message: str, now: float) -> None:
         """What cannot be counted allows nothing."""
-        self._recorder.event(pdb, "Warning", "NoControllers", message)
         text = f"Failed to calculate the number of expected pods: {message}"
         self._recorder.event(pdb, "Warning", "CalculateExpectedPodCountFailed", text)
         defaults = {"currentHealthy": 0, "desiredHealthy": 0, "expectedPods": 0}
         status = {**defaults, **(pdb.get("status") or {}), "disruptionsAllowed": 0}
-        status["observedGeneration"] = pdb["metadata"].get("generation", 0)
-        await self._write(
-            pdb, with_condition(status, pdb, "False", "SyncFailed", message, now)
+        observed = status.get("observedGeneration", 0)  # this one was not understood
+        failed = with_condition(
+            status, pdb, "False", "SyncFailed", message, now, observed
         )
+        await self._write(pdb, failed)
 
     async def _write(self, pdb: Object, status: Object) -> None:
         if status != (pdb.get("status") or {}):

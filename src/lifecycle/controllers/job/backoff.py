@@ -2,7 +2,7 @@
 one in a row, ten minutes at most.
 
 Upstream: `pkg/controller/job/backoff_utils.go` (`newBackoffRecord`,
-`getRemainingTimeForFailuresCount`), v1.36.
+`getFinishedTime`, `getRemainingTimeForFailuresCount`), v1.36.
 """
 
 from __future__ import annotations
@@ -10,6 +10,7 @@ from __future__ import annotations
 from collections.abc import Iterable
 
 from lifecycle.api.clock import parse_time
+from lifecycle.api.conditions import get_condition
 from lifecycle.api.wire import Object
 
 DEFAULT_JOB_POD_FAILURE_BACKOFF = 10.0
@@ -17,16 +18,43 @@ MAX_JOB_POD_FAILURE_BACKOFF = 600.0
 
 
 def finished_at(pod: Object) -> float:
-    """When the last container ended; the pod's own start if none did. Seconds since
-    1970.
+    """When the pod ended: its last container, if all have; else when it was last ready,
+    when its deletion was asked for, or, for want of anything better, its beginning.
+    Seconds since 1970. Upstream: `getFinishedTime`.
     """
+    ends = _ends_of_containers(pod)
+    if ends:
+        return max(ends)
+    ready, meta = get_condition(pod, "Ready"), pod["metadata"]
+    if ready is not None and ready["status"] == "False":
+        since = ready.get("lastTransitionTime")
+        if since:
+            return parse_time(since)
+    if "deletionTimestamp" in meta:
+        grace = meta.get("deletionGracePeriodSeconds") or 0
+        return parse_time(meta["deletionTimestamp"]) - grace
+    return parse_time(meta["creationTimestamp"])
+
+
+def _ends_of_containers(pod: Object) -> list[float]:
+    """When containers and sidecars ended; none if one of them has not."""
     status = pod.get("status") or {}
-    ends = [
-        parse_time(c["state"]["terminated"]["finishedAt"])
-        for c in status.get("containerStatuses") or ()
-        if ((c.get("state") or {}).get("terminated") or {}).get("finishedAt")
+    sidecars = {
+        container["name"]
+        for container in pod["spec"].get("initContainers") or ()
+        if container.get("restartPolicy") == "Always"
+    }
+    statuses = list(status.get("containerStatuses") or ())
+    statuses += [
+        each
+        for each in status.get("initContainerStatuses") or ()
+        if each["name"] in sidecars
     ]
-    return max(ends) if ends else parse_time(pod["metadata"]["creationTimestamp"])
+    ends = [
+        ((each.get("state") or {}).get("terminated") or {}).get("finishedAt")
+        for each in statuses
+    ]
+    return [parse_time(end) for end in ends] if all(ends) else []
 
 
 def remaining_backoff(

@@ -33,6 +33,7 @@ class ExpandController:
         names: NameSource,
     ) -> None:
         self._claims = informers.informer(resource("persistentvolumeclaims"))
+        self._volumes = informers.informer(resource("persistentvolumes"))
         self._recorder = EventRecorder(client, "volume_expand", clock=clock)
         self._queue: RateLimitingQueue[str] = RateLimitingQueue()
         self._claims.add_event_handler(add=self._enqueue, update=self._updated)
@@ -40,6 +41,7 @@ class ExpandController:
     async def run(self) -> None:
         """Work until cancelled."""
         try:
+            await self._volumes.wait_for_sync()
             await self._claims.wait_for_sync()
             await run_workers(
                 self._queue,
@@ -64,7 +66,11 @@ class ExpandController:
 
     async def _sync(self, key: str) -> None:
         claim = self._claims.indexer.get_by_key(key)
-        if claim is not None and claim["spec"].get("volumeName"):
+        if claim is None:
+            return
+        volume = self._volumes.indexer.get_by_key(claim["spec"].get("volumeName") or "")
+        reference = ((volume or {}).get("spec") or {}).get("claimRef") or {}
+        if reference.get("uid") == claim["metadata"]["uid"]:
             message = "waiting for an external controller to expand this PVC"
             self._recorder.event(claim, "Normal", "ExternalExpanding", message)
 

@@ -39,8 +39,12 @@ from lifecycle.client.store import meta_namespace_key
 from lifecycle.client.workqueue import RateLimitingQueue
 from lifecycle.controllers.object_copy import mutable_copy
 from lifecycle.controllers.persistentvolume.reclaim import (
+    PROVISIONED_BY,
     CannotDeleteError,
     is_to_be_deleted_here,
+)
+from lifecycle.controllers.persistentvolume.volume_check import (
+    check_volume_satisfies_claim,
 )
 from lifecycle.controllers.storageprotection.protection_controllers import (
     claims_used_by,
@@ -194,10 +198,13 @@ class PersistentVolumeController:
                     self._recorder.event(claim, "Warning", "FailedBinding", text)
                 await self._claim_phase(claim, "Pending")
                 return
-            if volume["spec"].get("claimRef") is None and not find_matching_volume(
-                claim, [volume], None, set()
-            ):
-                text = f'Cannot bind to requested volume "{volume_name}"'
+            wrong = (
+                check_volume_satisfies_claim(volume, claim)
+                if volume["spec"].get("claimRef") is None
+                else ""
+            )
+            if wrong:
+                text = f'Cannot bind to requested volume "{volume_name}": {wrong}'
                 self._recorder.event(claim, "Warning", "VolumeMismatch", text)
                 await self._claim_phase(claim, "Pending")
                 return
@@ -336,15 +343,14 @@ class PersistentVolumeController:
             )
             claim = await self._write(CLAIMS, {**claim, "metadata": meta, "spec": spec})
         status = claim.get("status") or {}
-        new_status = {
-            **status,
-            "phase": "Bound",
-            "accessModes": volume["spec"].get("accessModes") or [],
-            "capacity": (
-                status.get("capacity")
-                or {"storage": volume["spec"]["capacity"]["storage"]}
-            ),
-        }
+        modes = volume["spec"].get("accessModes") or []
+        new_status = {**status, "phase": "Bound", "accessModes": modes}
+        if status.get("phase") != "Bound":  # later they may have become others
+            new_status["capacity"] = {"storage": volume["spec"]["capacity"]["storage"]}
+            new_status.pop("currentVolumeAttributesClassName", None)
+            attributes = volume["spec"].get("volumeAttributesClassName")
+            if attributes:
+                new_status["currentVolumeAttributesClassName"] = attributes
         if new_status != status:
             await self._write(CLAIMS, {**claim, "status": new_status}, status=True)
 
@@ -407,19 +413,29 @@ class PersistentVolumeController:
             self._claim(claim)
         elif bound == volume["metadata"]["name"]:
             await self._volume_phase(volume, "Bound")
-        elif BOUND_BY_CONTROLLER in annotations_of(
-            volume
-        ):  # the claim went elsewhere: free again
-            spec = {
-                key: value for key, value in volume["spec"].items() if key != "claimRef"
+        elif (
+            PROVISIONED_BY in annotations_of(volume)
+            and volume["spec"].get("persistentVolumeReclaimPolicy") == "Delete"
+        ):  # made for this claim, which did not need it
+            if (volume.get("status") or {}).get("phase") != "Failed":
+                volume = await self._volume_phase(volume, "Released")
+            await self._reclaim(volume)
+        else:
+            await self._unbind(volume, reference)
+
+    async def _unbind(self, volume: Object, reference: Object) -> None:
+        """The claim went elsewhere: what we wrote is taken back; who was meant to have
+        the volume from the start may come back. Upstream: `unbindVolume`.
+        """
+        meta, spec = dict(volume["metadata"]), dict(volume["spec"])
+        if BOUND_BY_CONTROLLER in annotations_of(volume):
+            meta["annotations"] = {
+                key: value
+                for key, value in annotations_of(volume).items()
+                if key != BOUND_BY_CONTROLLER
             }
-            annotations = {
-                k: v
-                for k, v in annotations_of(volume).items()
-                if k != BOUND_BY_CONTROLLER
-            }
-            meta = {**volume["metadata"], "annotations": annotations}
-            free = await self._write(
-                VOLUMES, {**volume, "metadata": meta, "spec": spec}
-            )
-            await self._volume_phase(free, "Available")
+            del spec["claimRef"]
+        else:
+            spec["claimRef"] = {k: v for k, v in reference.items() if k != "uid"}
+        free = await self._write(VOLUMES, {**volume, "metadata": meta, "spec": spec})
+        await self._volume_phase(free, "Available")

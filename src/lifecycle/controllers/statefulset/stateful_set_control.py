@@ -29,7 +29,8 @@ from lifecycle.client.shared_informer import SharedInformer
 from lifecycle.controllers.int_or_percent import scaled_value
 from lifecycle.controllers.object_copy import mutable_copy
 from lifecycle.controllers.statefulset.claim_retention import (
-    foreign_controller,
+    has_unexpected_controller,
+    is_claim_owner_up_to_date,
     retained_references,
 )
 from lifecycle.controllers.statefulset.stateful_pods import (
@@ -114,28 +115,29 @@ class StatefulPodControl:
         if errors:
             raise failure(500, "InternalError", aggregate(errors))
 
-    async def update_claim_retention(self, set_: Object, pod: Object) -> None:
-        """Give the pod's claims the owners that the set's policy asks for. Raises
-        StatusError.
+    async def update_claim_retention(self, set_: Object, pod: Object) -> bool:
+        """Give the pod's claims the owners that the set's policy asks for; whether any
+        of them had others. Raises StatusError.
         """
-        for template in set_["spec"].get("volumeClaimTemplates") or ():
-            name = claim_name(set_, template, ordinal_of(pod))
-            claim = self._claims.indexer.get_by_key(
-                f"{pod['metadata']['namespace']}/{name}"
-            )
-            if claim is None:
-                continue
-            if foreign_controller(set_, pod, claim):
-                message = (
+        claims = [
+            claim
+            for template in set_["spec"].get("volumeClaimTemplates") or ()
+            if (claim := self._claim(set_, pod, template)) is not None
+        ]
+        if all(is_claim_owner_up_to_date(set_, pod, claim) for claim in claims):
+            return False
+        for claim in claims:
+            name = claim["metadata"]["name"]
+            if has_unexpected_controller(set_, pod, claim):
+                message = (  # upstream's spelling
                     f"PersistentVolumeClaim {name} has a conflicting OwnerReference"
-                    " that acts as a managing controller, the retention policy is"
+                    " that acts as a manging controller, the retention policy is"
                     " ignored for this claim"
                 )
-                self._recorder.event(claim, "Warning", "ConflictingController", message)
-                continue
-            references = retained_references(set_, pod, claim)
-            if references != (claim["metadata"].get("ownerReferences") or []):
+                self._recorder.event(set_, "Warning", "ConflictingController", message)
+            if not is_claim_owner_up_to_date(set_, pod, claim):
                 copy = mutable_copy(claim)
+                references = retained_references(set_, pod, claim)
                 copy["metadata"]["ownerReferences"] = references
                 try:
                     await self._client.update(CLAIMS, copy)
@@ -148,6 +150,25 @@ class StatefulPodControl:
                         f" {error.message}",
                     )
                     raise
+        return True
+
+    def _claim(self, set_: Object, pod: Object, template: Object) -> Object | None:
+        name = claim_name(set_, template, ordinal_of(pod))
+        return self._claims.indexer.get_by_key(f"{pod['metadata']['namespace']}/{name}")
+
+    async def update(self, set_: Object, pod: Object) -> None:
+        """See to a standing pod's claims. Where something was wrong, upstream writes
+        the pod once more, as it is. Raises StatusError.
+        """
+        if not await self.update_claim_retention(set_, pod):
+            return
+        name = pod["metadata"]["name"]
+        try:
+            await self._client.update(PODS, pod)
+        except StatusError as error:
+            self._record("update", set_, name, error.message)
+            raise
+        self._record("update", set_, name)
 
     async def delete(self, set_: Object, pod: Object) -> None:
         """Raises StatusError; a pod that is gone already is none."""
@@ -207,8 +228,6 @@ class StatefulSetControl:
         if "deletionTimestamp" in set_["metadata"]:
             return 0
         ordered = spec.get("podManagementPolicy", "OrderedReady") == "OrderedReady"
-        for pod in condemned:
-            await self._control.update_claim_retention(set_, pod)
         for ordinal in ordinals:
             if ordinal in by_ordinal:
                 pod = by_ordinal[ordinal]
@@ -217,9 +236,11 @@ class StatefulSetControl:
             else:  # made here, not before: of billions most are never made
                 missing += 1
                 pod = self._new_pod(set_, current, update, ordinal)
-            if await self._process_replica(set_, pod) and ordered:
+            if await self._process_replica(set_, pod, ordered) and ordered:
                 return 0
             replicas.append(pod)
+        for pod in condemned:
+            await self._control.update_claim_retention(set_, pod)
         unhealthy = [
             p for p in (*replicas, *reversed(condemned)) if not self._healthy(set_, p)
         ]
@@ -237,8 +258,10 @@ class StatefulSetControl:
             return 0
         return await self._update(set_, update, replicas)
 
-    async def _process_replica(self, set_: Object, pod: Object) -> bool:
-        """Make sure of one pod; whether an ordered step has to stop here."""
+    async def _process_replica(self, set_: Object, pod: Object, ordered: bool) -> bool:
+        """Make sure of one pod; whether an ordered step has to stop here, before it
+        looks at the pod's claims.
+        """
         if (pod.get("status") or {}).get("phase") in ("Failed", "Succeeded"):
             if "deletionTimestamp" not in pod["metadata"]:
                 await self._control.delete(set_, pod)
@@ -248,9 +271,10 @@ class StatefulSetControl:
             return True
         if (pod.get("status") or {}).get("phase") == "Pending":
             await self._control.create_missing_claims(set_, pod)
-        if "deletionTimestamp" not in pod["metadata"]:
-            await self._control.update_claim_retention(set_, pod)
-        return "deletionTimestamp" in pod["metadata"] or not self._available(set_, pod)
+        stop = "deletionTimestamp" in pod["metadata"] or not self._available(set_, pod)
+        if not (stop and ordered):
+            await self._control.update(set_, pod)
+        return stop
 
     async def _update(
         self, set_: Object, update: Object, replicas: Sequence[Object]
@@ -345,10 +369,9 @@ def set_status(
         "collisionCount": collisions,
     }
     strategy = (set_["spec"].get("updateStrategy") or {}).get("type", "RollingUpdate")
-    if (
-        strategy == "RollingUpdate"
-        and status["updatedReplicas"] == status["replicas"] == status["readyReplicas"]
-    ):
+    if strategy == "RollingUpdate" and {
+        status[key] for key in ("updatedReplicas", "replicas", "readyReplicas")
+    } == {set_["spec"].get("replicas", 1)}:
         status["currentReplicas"], status["currentRevision"] = (
             status["updatedReplicas"],
             names[1],

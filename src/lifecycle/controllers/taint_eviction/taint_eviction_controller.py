@@ -190,8 +190,6 @@ class TaintEvictionController:
 
     def _evict(self, key: str, pod: Object) -> None:
         self._event(key, f"Marking for deletion Pod {key}")
-        if "deletionTimestamp" in pod["metadata"]:
-            return  # there is nothing left to do
         task = asyncio.get_running_loop().create_task(
             self._delete(pod), name=f"evict {key}"
         )

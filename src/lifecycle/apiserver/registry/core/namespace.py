@@ -171,9 +171,11 @@ def mark_deleted(namespace: Object) -> None:
 
 def is_held(namespace: Object) -> bool:
     """Until the namespace controller has emptied it and taken the spec's finalizers
-    off. Upstream: `storage.go` (`ShouldDeleteNamespaceDuringUpdate`).
+    off. Even without any it goes with its second deletion only. Upstream: `storage.go`
+    (`Delete`, `ShouldDeleteNamespaceDuringUpdate`).
     """
-    return bool((namespace.get("spec") or {}).get("finalizers"))
+    finalizers = (namespace.get("spec") or {}).get("finalizers")
+    return bool(finalizers) or "deletionTimestamp" not in namespace["metadata"]
 
 
 # --- field labels, table --------------------------------------------------------------

@@ -58,9 +58,12 @@ def validate_update(new: Object, old: Object) -> list[FieldError]:
 # --- warnings -------------------------------------------------------------------------
 
 
+_ENFORCE = "kubernetes.io/enforce-mountable-secrets"
+
+
 def warnings_on_create(account: Object) -> list[str]:
     """Of an annotation that no longer helps."""
-    key = "kubernetes.io/enforce-mountable-secrets"
+    key = _ENFORCE
     if key in ((account.get("metadata") or {}).get("annotations") or {}):
         why = (
             "deprecated in v1.32+; prefer separate namespaces to isolate access to"
@@ -71,7 +74,9 @@ def warnings_on_create(account: Object) -> list[str]:
 
 
 def warnings_on_update(new: Object, old: Object) -> list[str]:
-    """The same."""
+    """The same, if it was not there before."""
+    if _ENFORCE in (old["metadata"].get("annotations") or {}):
+        return []
     return warnings_on_create(new)
 
 

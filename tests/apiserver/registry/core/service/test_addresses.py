@@ -146,14 +146,16 @@ def test_families_that_there_are_not(spec: Object, why: str) -> None:
     ("address", "dry_run", "why"),
     [
         ("10.97.0.5", False, "the provided network does not match the current range"),
+        ("10.96.0.0", False, "the provided network does not match the current range"),
         (
             "10.96.0.0",
-            False,
+            True,
             "the provided IP (10.96.0.0) is not in the valid range. The range of valid IPs is 10.96.0.0/16",
         ),
+        ("10.96.255.255", False, "the provided network does not match the current range"),
         (
             "10.96.255.255",
-            False,
+            True,
             "the provided IP (10.96.255.255) is not in the valid range. The range of valid IPs is 10.96.0.0/16",
         ),
         ("10.96.0.1", False, "provided IP is already allocated"),

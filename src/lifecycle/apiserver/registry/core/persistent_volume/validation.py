@@ -208,7 +208,7 @@ def _validate_volume_source(
     if (
         kind == "hostPath"
         and recycled
-        and posixpath.normpath(source.get("path") or ".") == "/"
+        and posixpath.normpath(source.get("path") or ".") in ("/", "//")
     ):
         why = "may not be 'recycle' for a hostPath mount of '/'"
         errors.append(forbidden(f"{path}.persistentVolumeReclaimPolicy", why))

@@ -24,6 +24,7 @@ from lifecycle.api.conditions import (
 from lifecycle.api.labels import selector_from_label_selector
 from lifecycle.api.status import StatusError
 from lifecycle.api.wire import Object
+from lifecycle.apiserver.managedfields import update_managed_fields
 from lifecycle.apiserver.registry.admission import Validate, validate_all
 from lifecycle.apiserver.registry.deletion import (
     DeleteOptions,
@@ -34,6 +35,8 @@ from lifecycle.apiserver.registry.deletion import (
 from lifecycle.apiserver.registry.scope import RequestScope
 from lifecycle.apiserver.registry.store import MAX_CONFLICTS, ResourceStore
 
+MANAGER = "kube-apiserver"
+"""Who writes the budget's status: the server asks itself."""
 MAX_DISRUPTED_PODS = 2000
 """So many evictions may wait for the controller to notice them."""
 
@@ -208,7 +211,17 @@ def _check_and_decrement(budget: Object, pod_name: str, now: str) -> Object:
     }
     if allowed == 1:
         changed["conditions"] = _exhausted(budget, now)
-    return {**budget, "status": changed}
+    metadata = dict(budget["metadata"])
+    decremented = {**budget, "metadata": metadata, "status": changed}
+    update_managed_fields(
+        budget,
+        decremented,
+        manager=MANAGER,
+        api_version="policy/v1",
+        subresource="status",
+        now=now,
+    )
+    return decremented
 
 
 def _exhausted(budget: Object, now: str) -> list[Object]:

@@ -175,16 +175,16 @@ class ServiceStore(ResourceStore):
         parsed, why = ip_address(address), ""
         networks = self.addresses.networks()
         network = next((network for network in networks if parsed in network), None)
-        if network is None and not dry_run:
-            why = "the provided network does not match the current range"
-        elif network is None or parsed in (
+        usable = network is not None and parsed not in (
             network.network_address,
             network.broadcast_address,
-        ):
-            valid = network or networks[0]
+        )
+        if not usable and not dry_run:
+            why = "the provided network does not match the current range"
+        elif not usable:
             why = (
                 f"the provided IP ({address}) is not in the valid range. The range of"
-                f" valid IPs is {valid}"
+                f" valid IPs is {network or networks[0]}"
             )
         elif not dry_run and address in self.addresses.taken():
             why = ALLOCATED
