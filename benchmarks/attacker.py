@@ -13,10 +13,10 @@ PATIENCE = 12.0
 
 
 class Attacker:
-    """Sends requests to one server. `token` is a bearer token of somebody who may do everything."""
+    """Sends requests to one server. `token` is a bearer token of somebody who may do everything. `dns`: the port of the cluster's DNS."""
 
-    def __init__(self, port: int, ca: bytes, token: str, patience: float = PATIENCE) -> None:
-        self.port, self._token, self._patience = port, token, patience
+    def __init__(self, port: int, ca: bytes, token: str, patience: float = PATIENCE, dns: int = 0) -> None:
+        self.port, self.dns, self._token, self._patience = port, dns, token, patience
         self._tls = ssl.create_default_context(cadata=ca.decode())
         self._open: list[asyncio.StreamWriter] = []
 

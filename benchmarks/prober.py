@@ -1,7 +1,8 @@
 """`python -m benchmarks.prober [--rest SECONDS] [WORD…] [-- OPTION…]`: is somebody else still answered, while somebody attacks?
 
 One process asks `/livez` every 20 ms; another runs the attacks of `benchmarks.attacks`, `benchmarks.attacks_by_objects`,
-`benchmarks.attacks_by_number` and `benchmarks.attacks_by_amplification`, one after another. Of each the longest
+`benchmarks.attacks_by_number`, `benchmarks.attacks_by_amplification`, `benchmarks.attacks_by_streams` and
+`benchmarks.attacks_by_controllers`, one after another. Of each the longest
 answer is told (sent until received), the most processor time that the server took during one answer (which is the portable figure:
 on a machine that is busy with other things an answer waits for those, too), the longest lateness of the asking process' own loop in
 the same time (what the machine costs), and the server's memory before and after. Words choose the attacks whose names have them;
@@ -32,7 +33,7 @@ import yaml
 
 from benchmarks.attacker import PATIENCE, Attacker
 from benchmarks.attacks import prepare
-from benchmarks.attacks_by_amplification import ATTACKS
+from benchmarks.attacks_by_controllers import ATTACKS
 from benchmarks.leftovers import delete_all_but, objects
 from benchmarks.measure import served_process
 
@@ -115,6 +116,19 @@ def memory(pid: int) -> float:
     return pages * os.sysconf("SC_PAGESIZE") / (1 << 20)
 
 
+def udp_port(pid: int) -> int:
+    """The port on which a process takes in datagrams; 0 if on none."""
+    inodes = set()
+    for entry in Path(f"/proc/{pid}/fd").iterdir():
+        with contextlib.suppress(OSError):
+            inodes.add(os.readlink(entry))
+    for line in Path(f"/proc/{pid}/net/udp").read_text().splitlines()[1:]:
+        fields = line.split()
+        if f"socket:[{fields[9]}]" in inodes and fields[2].endswith(":0000"):
+            return int(fields[1].partition(":")[2], 16)
+    return 0
+
+
 async def probe(
     names: Iterable[str], patience: float = PATIENCE, options: Iterable[str] = (), rest: float = 0.0
 ) -> AsyncIterator[Outcome]:
@@ -127,7 +141,7 @@ async def probe(
         ):
             cluster = yaml.safe_load(kubeconfig.read_text())["clusters"][0]["cluster"]
             ca, port = base64.b64decode(cluster["certificate-authority-data"]), int(url.rsplit(":", 1)[1])
-            attacker = Attacker(port, ca, TOKEN, patience)
+            attacker = Attacker(port, ca, TOKEN, patience, udp_port(process.pid))
             await prepare(attacker)
             ours, theirs = multiprocessing.get_context("spawn").Pipe()
             watcher = multiprocessing.get_context("spawn").Process(

@@ -14,7 +14,7 @@ from lifecycle.api.resources import resource
 from lifecycle.api.status import StatusError, failure
 from lifecycle.api.wire import Object, Request
 from lifecycle.client.rest import STRATEGIC_MERGE_PATCH
-from lifecycle.controllers.garbagecollector.garbage_collector import GarbageCollector
+from lifecycle.controllers.garbagecollector.garbage_collector import WORKERS, GarbageCollector
 
 MAPS = resource("configmaps")
 FOREGROUND, ORPHAN = "foregroundDeletion", "orphan"
@@ -264,6 +264,25 @@ def test_an_owner_goes_when_none_is_left_that_names_it(code: int, orphaned: bool
     assert ("patch a finalizers=" in found) is orphaned
     assert ("a" in who) is not orphaned
     assert found.count("patch b owners=-a") >= (1 if orphaned else 2)
+
+
+def test_dependents_are_let_go_some_at_a_time(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Without a network between, all that are begun at once are done before anybody else has a turn."""
+    busy: list[int] = []
+    delete_owner_references = GarbageCollector._delete_owner_references
+
+    async def counted(self: GarbageCollector, node: Any, uids: list[str]) -> None:
+        busy.append(busy[-1] + 1 if busy else 1)
+        await asyncio.sleep(0.1)
+        await delete_owner_references(self, node, uids)
+        busy.append(busy[-1] - 1)
+
+    monkeypatch.setattr(GarbageCollector, "_delete_owner_references", counted)
+    dependents = [thing(f"b{number}", ref("a")) for number in range(3 * WORKERS)]
+    found, _ = collected((thing("a", finalizers=(ORPHAN,), going=True), *dependents))
+    assert found.count("patch a finalizers=") == 1
+    assert max(busy) == WORKERS == 20
+    assert len(busy) == 2 * len(dependents)
 
 
 async def change(stage: Alone, name: str, **meta: Any) -> None:

@@ -11,7 +11,7 @@ import pytest
 
 from lifecycle.cni.netlink.wire import nested
 from lifecycle.proxy import kernel_conntrack
-from lifecycle.proxy.iptables.runner import WAIT, CommandRunner, TextRunner
+from lifecycle.proxy.iptables.runner import KEPT, WAIT, CommandRunner, TextRunner
 from lifecycle.proxy.iptables.tables import RestoreError, Tables
 
 
@@ -96,6 +96,9 @@ def test_a_picture_of_the_kernel_remembers_what_was_restored() -> None:
         for number in range(3):
             await runner.restore_all(f"*nat\n:C{number} - [0:0]\nCOMMIT\n")
         assert [text.split()[1] for text in runner.restored] == [":C1", ":C2"]
+        for _ in range(2):  # of what is long only the last is kept
+            await runner.restore_all("#" + " " * KEPT)
+        assert [len(text) for text in runner.restored] == [KEPT + 1]
         assert await runner.chains("nat") == ["PREROUTING", "INPUT", "OUTPUT", "POSTROUTING", "C0", "C1", "C2"]
         assert [await runner.chain_exists("nat", chain) for chain in ("C0", "X")] == [True, False]
         assert [await runner.ensure_chain("nat", chain) for chain in ("C0", "X", "X")] == [True, False, True]

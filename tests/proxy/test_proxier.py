@@ -3,13 +3,15 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import AsyncIterator
+from collections.abc import AsyncIterator, Callable
 from contextlib import asynccontextmanager
+from typing import Any
 
 import pytest
 
 from lifecycle.api.clock import Clock, run_virtual
 from lifecycle.api.resources import resource
+from lifecycle.api.worker import LARGE
 from lifecycle.client.rest import Client
 from lifecycle.client.shared_informer import SharedInformerFactory
 from lifecycle.proxy.iptables.proxier import Proxier
@@ -92,6 +94,59 @@ def test_after_the_first_sync_only_changed_services_are_written() -> None:
             assert "10.244.2.6:8080" in last
             assert "10.244.1.5:8080" not in last
             assert "10.244.1.5:8080" in b.rules
+
+    run_virtual(main())
+
+
+def test_more_rules_than_a_table_has_room_for_are_not_made(caplog: pytest.LogCaptureFixture) -> None:
+    """A Service of a thousand ports at a thousand addresses is one object of 100 KB. The rules that are there stay."""
+
+    async def main() -> None:
+        async with bench() as b:
+            vast = service("vast", "10.96.0.77")
+            vast["spec"]["ports"] = [{"name": f"p{n}", "port": n, "protocol": "TCP"} for n in range(1, 1_001)]
+            vast["spec"]["externalIPs"] = [f"11.0.{n >> 8}.{n & 255}" for n in range(1_000)]
+            await b.client.create(SERVICES, vast, "ns")
+            await asyncio.sleep(40)
+            assert len(b.sink.restored) == 1
+            assert "more than 1000000 rules do not fit into a table" in caplog.text
+            await b.client.delete(SERVICES, "vast", "ns")
+            await b.client.create(SERVICES, service("t", "10.96.0.10"), "ns")
+            await asyncio.sleep(40)
+            assert "10.244.1.5:8080" in b.rules
+            assert "10.96.0.10" in b.sink.tables.save("filter")
+
+    run_virtual(main())
+
+
+def test_what_changes_while_many_rules_are_written_is_for_the_next_sync(monkeypatch: pytest.MonkeyPatch) -> None:
+    weights: list[int] = []
+
+    async def main() -> None:
+        begun, go_on = asyncio.Event(), asyncio.Event()
+
+        async def slow(weight: int, work: Callable[..., Any], *args: Any) -> Any:
+            weights.append(weight)
+            begun.set()
+            await go_on.wait()
+            return work(*args)
+
+        async with bench() as b:
+            monkeypatch.setattr("lifecycle.proxy.iptables.proxier.beside", slow)
+            many = service("many", "10.96.0.77")
+            many["spec"]["externalIPs"] = [f"11.0.0.{n}" for n in range(200)]
+            await b.client.create(SERVICES, many, "ns")
+            await begun.wait()
+            await b.client.create(SERVICES, service("late", "10.96.0.88"), "ns")
+            await asyncio.sleep(0.1)
+            go_on.set()
+            await asyncio.sleep(0)
+            filters = b.sink.tables.save("filter")
+            assert filters.count("11.0.0.") == 200
+            assert "10.96.0.88" not in filters
+            await asyncio.sleep(5)
+            assert "10.96.0.88" in b.sink.tables.save("filter")
+            assert weights[0] > LARGE
 
     run_virtual(main())
 

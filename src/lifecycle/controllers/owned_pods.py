@@ -14,9 +14,10 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
-from lifecycle.api.labels import Selector, selector_from_label_selector
+from lifecycle.api.labels import Selector
 from lifecycle.api.resources import Resource, resource
 from lifecycle.api.wire import Object
+from lifecycle.client.kept_selectors import KeptSelectors
 from lifecycle.client.rest import Client
 from lifecycle.client.shared_informer import SharedInformer, SharedInformerFactory
 from lifecycle.client.store import meta_namespace_key
@@ -48,6 +49,7 @@ class OwnedPods:
         self.informer = informers.informer(resource("pods"))
         self.informer.add_indexers({CONTROLLER_UID_INDEX: index_by_controller_uid})
         self._owners = owners
+        self._selectors = KeptSelectors(owners)
         self._kind = kind
         self._changed = changed
         self._expectations = expectations
@@ -151,6 +153,6 @@ class OwnedPods:
         if not labels or not self._adopts:
             return
         for owner in self._owners.indexer.list_namespace(pod["metadata"]["namespace"]):
-            selector = selector_from_label_selector(owner["spec"].get("selector"))
+            selector = self._selectors.of(owner)
             if not selector.empty and selector.matches(labels):
                 self._changed(meta_namespace_key(owner), pod)

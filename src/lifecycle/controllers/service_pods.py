@@ -12,7 +12,7 @@ v1.36.
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 
 from lifecycle.api.labels import selector_from_labels
 from lifecycle.api.wire import Object
@@ -79,13 +79,20 @@ def _host(pod: Object) -> tuple[str, str]:
     return pod["spec"].get("hostname", ""), pod["spec"].get("subdomain", "")
 
 
+def _selects(selector: Mapping[str, str], labels: Mapping[str, str]) -> bool:
+    """Whether the labels are all that is selected, and maybe more. The first that is
+    not among them decides: a selector may have thousands.
+    """
+    return all(labels.get(key) == value for key, value in selector.items())
+
+
 def services_for_pod(services: Indexer, pod: Object) -> dict[str, None]:
     """The keys of the Services whose selectors match."""
     meta = pod["metadata"]
     service_keys: dict[str, None] = {}
     for service in services.list_namespace(meta["namespace"]):
         selector = service["spec"].get("selector")
-        if selector and selector_from_labels(selector).matches(meta.get("labels")):
+        if selector and _selects(selector, meta.get("labels") or {}):
             service_keys[meta_namespace_key(service)] = None
     return service_keys
 

@@ -63,6 +63,13 @@ class EndpointsMap:
             ServiceKey, dict[ServicePortName, tuple[Endpoint, ...]]
         ] = {}
 
+    def copy(self) -> EndpointsMap:
+        """As it is now; what changes later changes only one of them."""
+        copied = EndpointsMap(self._node_name, self._family)
+        copied._slices = {key: dict(slices) for key, slices in self._slices.items()}
+        copied._endpoints = dict(self._endpoints)
+        return copied
+
     def update(self, endpoint_slice: Object) -> bool:
         """A slice is new or different. Whether its Service's endpoints changed."""
         key = service_key(endpoint_slice)

@@ -162,6 +162,12 @@ class ServicePortMap:
         self.family = family
         self._by_service: dict[tuple[str, str], tuple[ServicePort, ...]] = {}
 
+    def copy(self) -> ServicePortMap:
+        """As it is now; what changes later changes only one of them."""
+        copied = ServicePortMap(self.family)
+        copied._by_service = dict(self._by_service)
+        return copied
+
     def update(self, service: Object) -> bool:
         """A Service is new or different."""
         key = (service["metadata"]["namespace"], service["metadata"]["name"])

@@ -22,6 +22,7 @@ from lifecycle.api.names import NameSource
 from lifecycle.api.resources import resource
 from lifecycle.api.wire import Object
 from lifecycle.client.events import EventRecorder
+from lifecycle.client.kept_selectors import KeptSelectors
 from lifecycle.client.keyed_worker import run_workers
 from lifecycle.client.rest import Client
 from lifecycle.client.shared_informer import SharedInformerFactory
@@ -67,6 +68,7 @@ class DeploymentController:
     ) -> None:
         self._client = client
         self._deployments = informers.informer(resource("deployments.apps"))
+        self._selectors = KeptSelectors(self._deployments)
         self._replica_sets = informers.informer(resource("replicasets.apps"))
         self._pods = informers.informer(resource("pods"))
         for informer in (self._pods, self._replica_sets):
@@ -158,7 +160,7 @@ class DeploymentController:
         if not labels:
             return
         for d in self._deployments.indexer.list_namespace(rs["metadata"]["namespace"]):
-            selector = selector_from_label_selector(d["spec"]["selector"])
+            selector = self._selectors.of(d)
             if not selector.empty and selector.matches(labels):
                 self._enqueue(d)
 

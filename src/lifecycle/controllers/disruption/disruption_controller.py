@@ -12,11 +12,11 @@ from __future__ import annotations
 
 from lifecycle.api.clock import Clock, parse_time
 from lifecycle.api.go_format import go_label_selector
-from lifecycle.api.labels import selector_from_label_selector
 from lifecycle.api.names import NameSource
 from lifecycle.api.resources import resource
 from lifecycle.api.wire import Object
 from lifecycle.client.events import EventRecorder
+from lifecycle.client.kept_selectors import KeptSelectors
 from lifecycle.client.keyed_worker import run_workers
 from lifecycle.client.rest import Client
 from lifecycle.client.shared_informer import SharedInformerFactory
@@ -63,6 +63,7 @@ class DisruptionController:
         self._clock = clock
         self._resource = resource("poddisruptionbudgets.policy")
         self._budgets = informers.informer(self._resource)
+        self._selectors = KeptSelectors(self._budgets)
         self._pods = informers.informer(resource("pods"))
         self._scalable = {
             kind: informers.informer(resource(name)) for kind, name in _SCALABLE.items()
@@ -90,9 +91,7 @@ class DisruptionController:
 
     def _pod(self, pod: Object) -> None:
         for pdb in self._budgets.indexer.list_namespace(pod["metadata"]["namespace"]):
-            if selector_from_label_selector(pdb["spec"].get("selector")).matches(
-                pod["metadata"].get("labels")
-            ):
+            if self._selectors.of(pdb).matches(pod["metadata"].get("labels")):
                 self._queue.add(meta_namespace_key(pdb))
 
     def _pod_updated(self, old: Object, new: Object) -> None:
@@ -127,7 +126,7 @@ class DisruptionController:
         if pdb is None:
             return
         now = self._clock.now()
-        selector = selector_from_label_selector(pdb["spec"].get("selector"))
+        selector = self._selectors.of(pdb)
         namespace = pdb["metadata"]["namespace"]
         pods = [
             p

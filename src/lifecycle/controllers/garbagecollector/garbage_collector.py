@@ -27,6 +27,7 @@ from lifecycle.api.names import NameSource
 from lifecycle.api.resources import Resource
 from lifecycle.api.status import StatusError
 from lifecycle.api.wire import Object
+from lifecycle.api.worker import Pauses
 from lifecycle.client.events import EventRecorder
 from lifecycle.client.keyed_worker import RetryError, run_workers
 from lifecycle.client.rest import MERGE_PATCH, STRATEGIC_MERGE_PATCH, Client
@@ -211,17 +212,23 @@ class GarbageCollector:
     # Orphaning.
 
     async def _attempt_to_orphan(self, owner: Node) -> None:
-        dependents = list(owner.dependents)
+        dependents, pauses = iter(list(owner.dependents)), Pauses()
+
+        async def let_go() -> None:
+            for dependent in dependents:
+                await pauses.pause()
+                try:
+                    await self._delete_owner_references(dependent, [owner.identity.uid])
+                except StatusError as error:
+                    if error.code != 404:
+                        raise
+
+        # some at a time: without a network between, thousands that are begun at once
+        # are done at once, and nobody has a turn before the last of them
         results = await asyncio.gather(
-            *(
-                self._delete_owner_references(dependent, [owner.identity.uid])
-                for dependent in dependents
-            ),
-            return_exceptions=True,
+            *(let_go() for _ in range(WORKERS)), return_exceptions=True
         )
         for result in results:
-            if isinstance(result, StatusError) and result.code == 404:
-                continue
             if isinstance(result, BaseException):
                 raise result
         await self._remove_finalizer(owner, ORPHAN_FINALIZER)

@@ -26,6 +26,7 @@ from lifecycle.api.clock import Clock
 from lifecycle.api.resources import resource
 from lifecycle.api.tracing import span
 from lifecycle.api.wire import Object
+from lifecycle.api.worker import LARGE, beside
 from lifecycle.client.rest import Client
 from lifecycle.client.shared_informer import SharedInformerFactory
 from lifecycle.proxy.bounded_frequency_runner import BoundedFrequencyRunner
@@ -40,7 +41,10 @@ from lifecycle.proxy.iptables.config import ProxierConfig
 from lifecycle.proxy.iptables.runner import Runner
 from lifecycle.proxy.iptables.sync_proxy_rules import (
     COUNTERS,
+    MOST_RULES,
+    RULE_LENGTH,
     NodeFacts,
+    count_of_rules,
     is_large_cluster,
     sync_proxy_rules,
 )
@@ -51,6 +55,27 @@ from lifecycle.proxy.service_map import ServicePortMap
 from lifecycle.proxy.topology import LABEL_TOPOLOGY_ZONE
 
 log = logging.getLogger(__name__)
+
+
+def _written(
+    services: ServicePortMap,
+    endpoints: EndpointsMap,
+    node: NodeFacts,
+    config: ProxierConfig,
+    existing: Collection[str],
+    changed: Collection[ServiceKey] | None,
+) -> tuple[str, tuple[int, int]]:
+    """The rules as text, and how many they are in each table."""
+    rules = sync_proxy_rules(
+        services,
+        endpoints,
+        node,
+        config,
+        existing_nat_chains=existing,
+        changed=changed,
+    )
+    return rules.text(), (rules.filter_rule_count, rules.nat_rule_count)
+
 
 NOT_OURS = "!service.kubernetes.io/service-proxy-name"
 """Services that another proxy looks after say so with this label."""
@@ -264,20 +289,28 @@ class Proxier:
             )
             await self._ensure_jumps()
         existing = await self._chains_to_clean()
-        # from here to the rules nothing waits: what they are made of and what is said
-        # to have changed have to be of the same moment
+        # from here to the worker nothing waits: what the rules are made of and what is
+        # said to have changed have to be of the same moment
         changed, self._changed = self._changed, set()
         self.health.sync_begins()
-        rules = sync_proxy_rules(
-            self.services,
-            self.endpoints,
+        weight = RULE_LENGTH * count_of_rules(self.services, self.endpoints)
+        if weight > RULE_LENGTH * MOST_RULES:
+            raise RestoreError(f"more than {MOST_RULES} rules do not fit into a table")
+        services, endpoints = self.services, self.endpoints
+        if weight > LARGE:  # what changes meanwhile is for the next sync
+            services, endpoints = services.copy(), endpoints.copy()
+        text, counts = await beside(
+            weight,
+            _written,
+            services,
+            endpoints,
             self.node,
             self.config,
-            existing_nat_chains=existing,
-            changed=None if full else changed,
+            existing,
+            None if full else changed,
         )
-        await self.sink.restore_all(rules.text())
-        self.last_rule_counts = (rules.filter_rule_count, rules.nat_rule_count)
+        await self.sink.restore_all(text)
+        self.last_rule_counts = counts
         return changed
 
     async def _chains_to_clean(self) -> Collection[str]:

@@ -18,12 +18,17 @@ import shutil
 from collections.abc import Sequence
 from typing import Protocol
 
+from lifecycle.api.worker import beside
 from lifecycle.proxy.iptables.tables import RestoreError, Tables
 
 WAIT = ("-w", "5", "-W", "100000")
 """Wait up to five seconds for the lock that iptables programs share, looking every 100
 ms.
 """
+
+
+KEPT = 4 << 20
+"""Bytes of inputs that are remembered beside the last."""
 
 
 class Runner(Protocol):
@@ -59,7 +64,7 @@ class TextRunner:
     of `iptables-restore`, oldest first.
 
     `counters=False` plays a kernel without nfacct. `keep`: how many inputs are
-    remembered.
+    remembered, if they are short.
     """
 
     def __init__(
@@ -92,9 +97,11 @@ class TextRunner:
 
     async def restore_all(self, text: str) -> None:
         """See `Runner`."""
-        self.tables.restore(text)
+        await beside(len(text), self.tables.restore, text)
         self.restored.append(text)
         del self.restored[: -self._keep]
+        while len(self.restored) > 1 and sum(map(len, self.restored)) > KEPT:
+            del self.restored[0]
 
 
 class CommandRunner:

@@ -34,6 +34,14 @@ from lifecycle.proxy.topology import categorize_endpoints
 INVALID_COUNTER = "ct_state_invalid_dropped_pkts"
 """The nfacct counter of packets that belong to no connection the kernel knows."""
 
+MOST_RULES = 1_000_000
+"""A kernel takes no more: a rule with its matches is about half a kilobyte, and a table
+has 512 MiB. Upstream: Linux, `net/netfilter/x_tables.c` (`XT_MAX_TABLE_SIZE`).
+"""
+
+RULE_LENGTH = 128
+"""Bytes of text, about."""
+
 COUNTERS = (INVALID_COUNTER, LOCALHOST_COUNTER)
 
 
@@ -111,6 +119,20 @@ def sync_proxy_rules(
     )
     _write_forward(out, config, node.counters)
     return out
+
+
+def count_of_rules(services: ServicePortMap, endpoints: EndpointsMap) -> int:
+    """About how many rules there would be: each port is captured at each address, and
+    each endpoint is led to.
+    """
+    return sum(
+        3
+        + 2 * len(service.external_ips)
+        + 3 * len(service.load_balancer_vips)
+        + len(service.load_balancer_source_ranges)
+        + 4 * len(endpoints[service.name])
+        for service in services
+    )
 
 
 def is_large_cluster(
