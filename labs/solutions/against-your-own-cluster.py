@@ -75,6 +75,6 @@ MISTAKES = [
     Mistake(
         "codes",
         {"bare-1.20.2": 403},
-        "It may be asked by everybody, but there is no such path yet.",
+        "An administrator asks, who may do anything; but there is no such path yet.",
     ),
 ]

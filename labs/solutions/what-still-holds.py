@@ -45,7 +45,7 @@ MISTAKES = [
     Mistake(
         "verdicts",
         {"run --replicas": ("holds", "removed")},
-        "`run` makes one pod since 1.18, so the flag was gone before 1.20.",
+        "`run` makes one pod since 1.18. What 1.20 still takes has no effect.",
     ),
     Mistake(
         "verdicts",
@@ -55,7 +55,7 @@ MISTAKES = [
     Mistake(
         "verdicts",
         {"--generator": ("holds", "removed")},
-        "The flag went in 1.18, with all the kinds that it could choose.",
+        "It has had no effect since 1.18, when `run` lost all kinds but one.",
     ),
     Mistake(
         "witnesses",
