@@ -24,10 +24,10 @@ import asyncio
 
 from lifecycle.api.clock import Clock
 from lifecycle.api.names import NameSource
+from lifecycle.api.pauses import Pauses
 from lifecycle.api.resources import Resource
 from lifecycle.api.status import StatusError
 from lifecycle.api.wire import Object
-from lifecycle.api.worker import Pauses
 from lifecycle.client.events import EventRecorder
 from lifecycle.client.keyed_worker import RetryError, run_workers
 from lifecycle.client.rest import MERGE_PATCH, STRATEGIC_MERGE_PATCH, Client
