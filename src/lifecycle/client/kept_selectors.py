@@ -11,7 +11,10 @@ Ours. Upstream reads them anew each time, each controller in a goroutine of its 
 
 from __future__ import annotations
 
+from contextlib import suppress
+
 from lifecycle.api.labels import Selector, selector_from_label_selector
+from lifecycle.api.status import StatusError
 from lifecycle.api.wire import Object
 from lifecycle.client.shared_informer import SharedInformer
 from lifecycle.client.store import meta_namespace_key
@@ -25,7 +28,9 @@ class KeptSelectors:
     def __init__(self, informer: SharedInformer) -> None:
         self._read: dict[str, tuple[Object, Selector]] = {}
         informer.add_event_handler(
-            add=self.of, update=lambda old, new: self.of(new), delete=self._forget
+            add=self._keep,
+            update=lambda old, new: self._keep(new),
+            delete=self._forget,
         )
 
     def of(self, obj: Object) -> Selector:
@@ -36,6 +41,10 @@ class KeptSelectors:
             selector = selector_from_label_selector(obj["spec"].get("selector"))
             known = self._read[key] = (obj, selector)
         return known[1]
+
+    def _keep(self, obj: Object) -> None:
+        with suppress(StatusError):  # whoever asks is told
+            self.of(obj)
 
     def _forget(self, obj: Object) -> None:
         self._read.pop(meta_namespace_key(obj), None)

@@ -51,7 +51,7 @@ def _ends_of_containers(pod: Object) -> list[float]:
         if each["name"] in sidecars
     ]
     ends = [
-        ((each.get("state") or {}).get("terminated") or {}).get("finishedAt")
+        ((each.get("state") or {}).get("terminated") or {}).get("finishedAt") or ""
         for each in statuses
     ]
     return [parse_time(end) for end in ends] if all(ends) else []
