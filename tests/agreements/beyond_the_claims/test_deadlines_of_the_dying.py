@@ -14,6 +14,7 @@ from lifecycle.api.clock import Clock
 from lifecycle.api.wire import Object
 from lifecycle.cluster.rehearsal import on_virtual_time
 from lifecycle.cri.apis.events import ContainerEventResponse, ContainerEventType
+from lifecycle.kubelet.kuberuntime.container_killer import ContainerKiller, TerminationOrder
 from lifecycle.kubelet.pod_sync_status import PodSyncStatuses
 from lifecycle.kubelet.pod_workers import PodWorkers
 
@@ -103,3 +104,40 @@ def test_an_end_that_is_heard_of_during_a_look_is_one_more_look_and_only_one() -
 
     # once more because something was heard, and once because of what a look a second later would have heard
     assert played(scene).looks == [0, 10, 13, 16]
+
+
+def patience(takes: dict[str, float]) -> dict[str, float]:
+    """Of each container of a pod with ten seconds the seconds that it is given when it is told to stop, if the others take so long."""
+    spec: Object = {
+        "terminationGracePeriodSeconds": 10,
+        "containers": [{"name": "app"}],
+        "initContainers": [{"name": name, "restartPolicy": "Always"} for name in ("first", "second")],
+    }
+    given: dict[str, float] = {}
+
+    async def stop_container(name: str, seconds: float) -> None:
+        given[name] = seconds
+        await asyncio.sleep(min(seconds, takes[name]))
+
+    async def main() -> None:
+        runtime = SimpleNamespace(stop_container=stop_container)
+        killer = ContainerKiller(cast("Any", runtime), Clock(), cast("Any", None), lambda *_: None)
+        order = TerminationOrder(spec, takes)
+        runs = [cast("Any", SimpleNamespace(id=name, metadata=SimpleNamespace(name=name))) for name in takes]
+        await asyncio.gather(*(killer.kill({**POD, "spec": spec}, run, order=order) for run in runs))
+
+    on_virtual_time(main())
+    return given
+
+
+@pytest.mark.parametrize(
+    ("takes", "given"),
+    [
+        ({"app": 0, "first": 0, "second": 0}, {"app": 10, "first": 10, "second": 10}),
+        ({"app": 4, "first": 1, "second": 3}, {"app": 10, "second": 6, "first": 3}),
+        ({"app": 60, "first": 60, "second": 60}, {"app": 10, "second": 2, "first": 2}),  # the least there is
+        ({"first": 1, "second": 3}, {"second": 10, "first": 7}),  # the program has ended before
+    ],
+)
+def test_sidecars_wait_for_their_turn_and_pay_for_it(takes: dict[str, float], given: dict[str, float]) -> None:
+    assert patience(takes) == given

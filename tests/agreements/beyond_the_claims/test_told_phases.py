@@ -70,6 +70,7 @@ MAIN: list[tuple[str, dict[str, str], str]] = [
     (NEVER, {"a": "0", "b": "0"}, SUCCEEDED),
     (NEVER, {"a": "1", "b": "0"}, FAILED),
     (NEVER, {"a": "1", "b": "1"}, FAILED),
+    (NEVER, {"a": "again after 0", "b": "0"}, FAILED),  # its success counts when it has ended, not when it ended once
     (NEVER, {"a": "1", "b": "started"}, RUNNING),
     (NEVER, {"a": "1", "b": "waits"}, PENDING),
 ]
