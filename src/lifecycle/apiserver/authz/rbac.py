@@ -69,11 +69,14 @@ class _Subjects:
     users: dict[str, int]
     groups: dict[str, int]
 
-    def first(self, user: UserInfo) -> int | None:
-        """The place of the first subject that is the user or one of their groups."""
-        places = [self.groups[group] for group in user.groups if group in self.groups]
-        if user.name in self.users:
-            places.append(self.users[user.name])
+    def first(self, name: str, groups: frozenset[str]) -> int | None:
+        """The place of the first subject that is a user or one of their groups. Either
+        side may have hundreds of thousands, and the other mostly has one.
+        """
+        few, many = sorted((groups, self.groups.keys()), key=len)
+        places = [self.groups[group] for group in few if group in many]
+        if name in self.users:
+            places.append(self.users[name])
         return min(places, default=None)
 
 
@@ -131,11 +134,11 @@ class RBACAuthorizer:
         """The bindings that name the user, cluster-wide ones first, each once and by
         its first subject that matches.
         """
-        bindings = self._current().bindings
+        bindings, groups = self._current().bindings, frozenset(user.groups)
         grants = []
         for scope in dict.fromkeys(("", namespace)):
             for subjects in bindings.get(scope, {}).values():
-                place = subjects.first(user)
+                place = subjects.first(user.name, groups)
                 if place is not None:
                     binding = subjects.binding
                     rules, error = self.role_rules(binding.get("roleRef") or {}, scope)
