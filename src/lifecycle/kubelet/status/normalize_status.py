@@ -46,8 +46,8 @@ def _messages(entry: Object) -> list[str]:
 def _cut(entry: Object, longest: int) -> Object:
     shortened = dict(entry)
     for state in ("state", "lastState"):
-        ended = (entry.get(state) or {}).get("terminated")
-        message = ((ended or {}).get("message") or "").encode()
+        ended = (entry.get(state) or {}).get("terminated") or {}
+        message = (ended.get("message") or "").encode()
         if len(message) > longest:
             text = message[:longest].decode(errors="surrogateescape")
             shortened[state] = {"terminated": {**ended, "message": _readable(text)}}
