@@ -122,7 +122,7 @@ def test_a_wish_taken_back_is_no_longer_spoken_of() -> None:
 
 def test_a_pod_s_own_resources_are_promised_with_its_containers() -> None:
     more, less = {"requests": {"cpu": "2"}}, {"requests": {"cpu": "1"}}
-    wish = {"metadata": {"uid": "u"}, "spec": {"resources": more, "containers": [{"name": "c"}]}}
+    wish: Object = {"metadata": {"uid": "u"}, "spec": {"resources": more, "containers": [{"name": "c"}]}}
     assert update_pod_from_allocation(wish, {"": more}) is wish
     assert update_pod_from_allocation(wish, {"": less})["spec"]["resources"] == less
     assert "resources" not in update_pod_from_allocation(wish, {"c": less})["spec"]

@@ -29,7 +29,7 @@ def limited(*limits: str, init: tuple[str, ...] = (), **spec: Any) -> Object:
     }
 
 
-POD_LEVEL = {"resources": {"limits": {"memory": "32Mi"}}}
+POD_LEVEL: Any = {"resources": {"limits": {"memory": "32Mi"}}}
 
 
 @pytest.mark.parametrize(

@@ -427,7 +427,8 @@ def test_an_ephemeral_volume_is_behind_a_claim_of_the_pods_own(tmp_path: Path) -
 def local_disk(cluster: Cluster, path: Path, kind: str = "local") -> None:
     path.mkdir()
     (path / "f").touch(0o600)
-    claimed(cluster, **{kind: {"path": str(path)}})
+    source: Any = {kind: {"path": str(path)}}
+    claimed(cluster, **source)
 
 
 def test_a_local_disk_is_given_to_the_group_of_the_first_pod_and_not_again_to_the_second_s(tmp_path: Path) -> None:

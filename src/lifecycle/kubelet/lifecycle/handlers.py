@@ -97,12 +97,7 @@ class HookRunner:
                 )
                 if plain.status:
                     answer = plain
-                    host = join_host_port(get.get("host") or ip, number)
-                    message = (
-                        f"request to HTTPS lifecycle hook {host} got HTTP response,"
-                        " retry with HTTP succeeded"
-                    )
-                    self._event(pod, "Warning", "LifecycleHTTPFallback", message, "")
+                    self._tell(pod, join_host_port(get.get("host") or ip, number))
             return (
                 ""
                 if answer.status
@@ -113,6 +108,14 @@ class HookRunner:
             return ""
         # `tcpSocket` is in the API, and nothing was ever behind it
         return f"Cannot run handler: invalid handler: {hook}"
+
+    def _tell(self, pod: Object, host: str) -> None:
+        """It did without TLS."""
+        message = (
+            f"request to HTTPS lifecycle hook {host} got HTTP response, retry with HTTP"
+            " succeeded"
+        )
+        self._event(pod, "Warning", "LifecycleHTTPFallback", message, "")
 
     async def _exec(
         self, container_id: str, command: tuple[str, ...]
