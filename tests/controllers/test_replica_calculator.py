@@ -158,7 +158,7 @@ def behavior(direction: str, *policies: tuple[str, int, int], **rules: Any) -> O
         (behavior("scaleDown", ("Pods", 4, 60), ("Percent", 50, 60)), 20, 3, 10, "ScaleDownLimit"),
         (behavior("scaleDown", ("Pods", 4, 60), ("Percent", 50, 60), selectPolicy="Min"), 20, 3, 16, "ScaleDownLimit"),
         (behavior("scaleDown", ("Percent", 100, 60)), 20, 0, 2, "TooFewReplicas"),
-        (behavior("scaleDown", ("Percent", 90, 60)), 20, 0, 2, "TooFewReplicas"),  # both would stop it there
+        (behavior("scaleDown", ("Pods", 18, 60)), 20, 0, 2, "TooFewReplicas"),  # both would stop it there
         (behavior("scaleDown", ("Percent", 100, 60), selectPolicy="Disabled"), 20, 3, 20, "ScaleDownLimit"),
     ],
 )
