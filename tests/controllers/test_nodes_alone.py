@@ -212,3 +212,26 @@ def test_pods_of_nodes_that_are_gone_and_those_that_never_came_are_cleared_away(
             assert names(stage) == ["here", "waits"]
 
     run_virtual(main())
+
+
+def test_of_finished_pods_beyond_the_limit_evicted_ones_go_first_and_one_that_changed_holds_up_nobody() -> None:
+    class Few(PodGCController):
+        def __init__(self, *arguments: Any, **more: Any) -> None:
+            super().__init__(*arguments, **more)
+            self.terminated_pod_threshold = 1
+
+    def ended(name: str, created: str, **status: Any) -> tuple[str, Object]:
+        meta = {"name": name, "namespace": "ns", "creationTimestamp": f"2026-01-0{created}T00:00:00Z"}
+        return "pods", {"metadata": meta, "spec": {}, "status": {"phase": "Failed", **status}}
+
+    async def main() -> None:
+        pods = ended("old", "1"), ended("new", "3"), ended("evicted", "4", reason="Evicted")
+        async with alone(Few, *pods) as stage:
+            await asyncio.sleep(1)
+            assert [each["metadata"]["name"] for each in stage.items("pods")] == ["new"]
+        changed = failure(409, "Conflict", "it has changed", {})
+        async with alone(Few, *pods, refuse=refusing("DELETE", "/pods/evicted", changed)) as stage:
+            await asyncio.sleep(1)
+            assert sorted(each["metadata"]["name"] for each in stage.items("pods")) == ["evicted", "new"]
+
+    run_virtual(main())
