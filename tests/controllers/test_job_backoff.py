@@ -33,7 +33,7 @@ def pod(*containers: Object, inits: tuple[Object, ...] = (), ready: float | None
     return {"metadata": {"name": "p", "creationTimestamp": at(0)} | meta, "spec": spec, "status": status}
 
 
-GOING = {"deletionTimestamp": at(90), "deletionGracePeriodSeconds": 30}
+GOING: dict[str, Any] = {"deletionTimestamp": at(90), "deletionGracePeriodSeconds": 30}
 
 
 @pytest.mark.parametrize(

@@ -154,7 +154,7 @@ def with_condition(
     `observed`: the generation it speaks of.
     """
     conditions = list((pdb.get("status") or {}).get("conditions") or ())
-    condition = {
+    condition: Object = {
         "type": CONDITION,
         "status": value,
         "reason": reason,
