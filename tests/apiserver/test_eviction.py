@@ -115,6 +115,30 @@ def test_a_budget_its_controller_has_not_seen_is_still_being_processed() -> None
     rehearse(main, without=("controllers", "kubelet", "scheduler"))
 
 
+@pytest.mark.parametrize(("waiting", "too_many"), [(2000, False), (2001, True)])
+def test_only_so_many_evictions_may_wait_for_the_controller(waiting: int, too_many: bool) -> None:
+    async def main(cluster: RehearsedCluster) -> None:
+        client = cluster.client("me")
+        await client.create(resource("serviceaccounts"), {"metadata": {"name": "default"}}, "default")
+        spec = {"containers": [{"name": "c", "image": "nginx"}]}
+        pod = await client.create(PODS, {"metadata": {"name": "p", "labels": WEB}, "spec": spec}, "default")
+        await client.update(PODS, pod | {"status": {"phase": "Running"}}, subresource="status")
+        body = {"metadata": {"name": "b"}, "spec": {"selector": {"matchLabels": WEB}, "minAvailable": 0}}
+        made = await client.create(BUDGETS, body, "default")
+        listed = {f"p{n}": "2026-01-01T00:00:00Z" for n in range(waiting)}
+        counts = {"currentHealthy": 1, "desiredHealthy": 0, "expectedPods": 1, "disruptionsAllowed": 1}
+        status = {"observedGeneration": 1, "disruptedPods": listed, **counts}
+        await client.update(BUDGETS, made | {"status": status}, subresource="status")
+        if not too_many:
+            assert (await evict(client, "p", dryRun=["All"]))["status"] == "Success"
+            return
+        code, message, _ = await refused(client, "p", dryRun=["All"])
+        assert code == 403
+        assert message.endswith("DisruptedPods map too big - too many evictions not confirmed by PDB controller")
+
+    rehearse(main, without=("controllers", "kubelet", "scheduler"))
+
+
 def test_an_evicted_pod_says_who_took_it_away() -> None:
     async def scene(cluster: RehearsedCluster, client: Client) -> None:
         first, _ = await names(cluster)

@@ -7,9 +7,10 @@ from collections.abc import Awaitable, Callable
 from typing import Any
 
 import pytest
+from tests.controllers.alone import alone
 from tests.controllers.small_cluster import DEPLOYMENTS, PODS, SmallCluster, deployment, small_cluster
 
-from lifecycle.api.clock import run_virtual
+from lifecycle.api.clock import VIRTUAL_EPOCH, format_time, run_virtual
 from lifecycle.api.resources import resource
 from lifecycle.api.wire import Object
 from lifecycle.client.rest import STRATEGIC_MERGE_PATCH
@@ -19,6 +20,7 @@ from lifecycle.controllers.disruption.budget import (
     disrupted_pods,
     expected_pod_count,
 )
+from lifecycle.controllers.disruption.disruption_controller import DisruptionController
 
 BUDGETS = resource("poddisruptionbudgets.policy")
 
@@ -154,3 +156,30 @@ def test_the_condition_keeps_its_time_while_it_keeps_its_value() -> None:
     times = [s["conditions"][0]["lastTransitionTime"][14:19] for s in (first, later, gone)]
     assert times == ["00:00", "00:00", "03:20"]
     assert expected_pod_count(pdb, [], lambda pod, reference: None) == (0, 1, [])
+
+
+def test_a_pod_that_leaves_the_selection_is_counted_no_more() -> None:
+    """The controller knows by what the pod was; a promise that nobody kept it forgets in two minutes, all by itself."""
+
+    async def main() -> None:
+        meta = {"name": "p", "namespace": "ns", "labels": {"app": "nginx"}}
+        ready = {"type": "Ready", "status": "True", "lastTransitionTime": "2026-01-01T00:00:00Z"}
+        pod = ("pods", {"metadata": meta, "spec": {}, "status": {"phase": "Running", "conditions": [ready]}})
+        body = budget(minAvailable=0)
+        promised = {"disruptedPods": {"p": format_time(VIRTUAL_EPOCH)}}
+        listed = {**body, "metadata": {"name": "b", "namespace": "ns"}, "status": promised}
+        async with alone(DisruptionController, pod, ("poddisruptionbudgets.policy", listed)) as stage:
+
+            def counts() -> tuple[int, list[str]]:
+                (found,) = stage.items("poddisruptionbudgets.policy")
+                return found["status"]["currentHealthy"], list(found["status"].get("disruptedPods") or ())
+
+            await asyncio.sleep(1)
+            assert counts() == (0, ["p"])
+            await asyncio.sleep(DELETION_TIMEOUT + 2)
+            assert counts() == (1, [])
+            await stage.client.patch(PODS, "p", "ns", {"metadata": {"labels": {"app": "other"}}})
+            await asyncio.sleep(1)
+            assert counts() == (0, [])
+
+    run_virtual(main())

@@ -243,6 +243,53 @@ def test_one_failing_metric_stops_going_down_but_not_going_up() -> None:
     play(scene)
 
 
+def test_a_failing_metric_does_not_matter_while_the_others_are_content() -> None:
+    async def scene(scene: Scene) -> None:
+        await scene.deploy(2, cpu="100m")
+        scene.metrics.usage = {"cpu": "50m"}
+        await scene.create(autoscaler(cpu(), external("queue", type="AverageValue", averageValue="10")))
+        assert (await scene.conditions())["ScalingActive"][:2] == ("True", "ValidMetricFound")
+        assert [reason for _, reason, _ in await scene.told()] == ["FailedGetExternalMetric"]
+        assert (await scene.status())["desiredReplicas"] == await scene.replicas() == 2
+
+    play(scene)
+
+
+def test_each_direction_has_its_own_tolerance() -> None:
+    async def scene(scene: Scene) -> None:
+        await scene.deploy(4, cpu="100m")
+        scene.metrics.usage = {"cpu": "70m"}
+        patient = {"scaleUp": {"tolerance": "1"}, "scaleDown": {"tolerance": "0", "stabilizationWindowSeconds": 0}}
+        await scene.create(autoscaler(cpu(), behavior=patient))
+        assert await scene.replicas() == 4  # 40 % above: that is tolerated
+        scene.metrics.usage = {"cpu": "37m"}
+        await asyncio.sleep(16)
+        assert await scene.replicas() == 3
+
+    play(scene)
+
+
+def test_a_pod_of_which_one_container_tells_nothing_has_told_nothing() -> None:
+    class Half(MetricsServer):
+        async def round_trip(self, request: Request) -> Response:
+            response = await super().round_trip(request)
+            for item in (response.obj or {}).get("items") or () if "/metrics.k8s.io/" in request.path else ():
+                item["containers"] = [*item["containers"], {"name": "side", "usage": {"memory": "1"}}]
+            return response
+
+    async def scene(scene: Scene) -> None:
+        await scene.deploy(1, cpu="100m")
+        scene.cluster.witness.inner = scene.metrics.inner
+        scene.metrics = Half(scene.cluster)
+        scene.metrics.usage = {"cpu": "500m"}
+        await scene.create(autoscaler(cpu()))
+        why = "failed to get cpu utilization: did not receive metrics for targeted pods (pods might be unready)"
+        assert (await scene.told())[0] == ("Warning", "FailedGetResourceMetric", why)
+        assert await scene.replicas() == 1
+
+    play(scene)
+
+
 def test_requests_that_are_missing_and_targets_that_are_not_there() -> None:
     async def scene(scene: Scene) -> None:
         await scene.deploy(1)
@@ -275,7 +322,12 @@ def test_two_autoscalers_of_the_same_pods_both_stop() -> None:
         both = "pods by selector app=nginx are controlled by multiple HPAs: [{a ns} {b ns}]"
         assert (await scene.conditions("a"))["ScalingActive"] == ("False", "AmbiguousSelector", both)
         await scene.client.delete(AUTOSCALERS, "b", "ns")
-        await asyncio.sleep(16)
+        elsewhere = resource("namespaces")
+        await scene.client.create(elsewhere, {"metadata": {"name": "ns-2"}})
+        await scene.client.create(DEPLOYMENTS, deployment(1), "ns-2")
+        await scene.client.create(AUTOSCALERS, autoscaler(cpu(), name="b"), "ns-2")
+        for _ in range(3):  # each of them has looked by then
+            await asyncio.sleep(16)
         assert (await scene.conditions("a"))["ScalingActive"][1] == "ValidMetricFound"
 
     play(scene)

@@ -9,6 +9,8 @@ import pytest
 from lifecycle.api.clock import VIRTUAL_EPOCH, format_time
 from lifecycle.api.wire import Object
 from lifecycle.controllers.job.backoff import finished_at, remaining_after, remaining_backoff
+from lifecycle.controllers.job.ordered_intervals import NO_INDEXES
+from lifecycle.controllers.job.per_index import FAILURE_COUNT, delayed_pods
 
 MADE = VIRTUAL_EPOCH
 
@@ -28,10 +30,10 @@ def pod(*containers: Object, inits: tuple[Object, ...] = (), ready: float | None
     status: Object = {"containerStatuses": list(containers), "initContainerStatuses": list(inits)}
     if ready is not None:
         status["conditions"] = [{"type": "Ready", "status": "False", "lastTransitionTime": at(ready)}]
-    return {"metadata": {"name": "p", "creationTimestamp": at(0), **meta}, "spec": spec, "status": status}
+    return {"metadata": {"name": "p", "creationTimestamp": at(0)} | meta, "spec": spec, "status": status}
 
 
-GOING = {"deletionTimestamp": at(90), "deletionGracePeriodSeconds": 30}
+GOING: dict[str, Any] = {"deletionTimestamp": at(90), "deletionGracePeriodSeconds": 30}
 
 
 @pytest.mark.parametrize(
@@ -60,3 +62,16 @@ def test_only_failures_after_the_last_success_count_and_each_doubles_the_wait() 
     assert remaining_backoff((), failed, now) == 98 + 80 - 100
     assert remaining_backoff((), (), now) == 0
     assert [remaining_after(count, now, now) for count in (1, 2, 6, 7, 50)] == [10, 20, 320, 600, 600]
+
+
+def test_the_pod_that_failed_most_often_waits_for_its_replacement() -> None:
+    """Its number goes on; of equals the one that ended last."""
+
+    def failed(name: str, count: int, after: float) -> Object:
+        notes = {"batch.kubernetes.io/job-completion-index": "0", FAILURE_COUNT: str(count)}
+        return pod(ended("a", after), name=name, annotations=notes)
+
+    for one, other in ((failed("x", 1, 99), failed("y", 2, 5)), (failed("x", 1, 5), failed("y", 1, 99))):
+        for pods in ([one, other], [other, one]):
+            assert delayed_pods(pods, NO_INDEXES, 1) == {0: other}
+            assert delayed_pods(pods, NO_INDEXES.with_indexes([0]), 1) == {}

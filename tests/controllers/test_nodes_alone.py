@@ -12,6 +12,7 @@ from lifecycle.api.resources import resource
 from lifecycle.api.status import failure
 from lifecycle.api.wire import Object
 from lifecycle.controllers.node_lifecycle.node_lifecycle_controller import NodeLifecycleController
+from lifecycle.controllers.nodeipam import CIDRSet, NodeIPAMController
 from lifecycle.controllers.podgc.gc_controller import PodGCController
 from lifecycle.controllers.taint_eviction.taint_eviction_controller import TaintEvictionController
 
@@ -210,5 +211,53 @@ def test_pods_of_nodes_that_are_gone_and_those_that_never_came_are_cleared_away(
             assert "orphan" in names(stage), "the node may come back"
             await asyncio.sleep(120)
             assert names(stage) == ["here", "waits"]
+
+    run_virtual(main())
+
+
+def test_of_finished_pods_beyond_the_limit_evicted_ones_go_first_and_one_that_changed_holds_up_nobody() -> None:
+    class Few(PodGCController):
+        def __init__(self, *arguments: Any, **more: Any) -> None:
+            super().__init__(*arguments, **more)
+            self.terminated_pod_threshold = 1
+
+    def ended(name: str, created: str, **status: Any) -> tuple[str, Object]:
+        meta = {"name": name, "namespace": "ns", "creationTimestamp": f"2026-01-0{created}T00:00:00Z"}
+        return "pods", {"metadata": meta, "spec": {}, "status": {"phase": "Failed", **status}}
+
+    async def main() -> None:
+        pods = ended("old", "1"), ended("new", "3"), ended("evicted", "4", reason="Evicted")
+        async with alone(Few, *pods) as stage:
+            await asyncio.sleep(1)
+            assert [each["metadata"]["name"] for each in stage.items("pods")] == ["new"]
+        changed = failure(409, "Conflict", "it has changed", {})
+        async with alone(Few, *pods, refuse=refusing("DELETE", "/pods/evicted", changed)) as stage:
+            await asyncio.sleep(1)
+            assert sorted(each["metadata"]["name"] for each in stage.items("pods")) == ["evicted", "new"]
+
+    run_virtual(main())
+
+
+def test_a_range_that_was_given_back_is_used_last() -> None:
+    cidrs = CIDRSet("10.0.0.0/22")
+    assert [cidrs.allocate_next() for _ in range(3)] == ["10.0.0.0/24", "10.0.1.0/24", "10.0.2.0/24"]
+    cidrs.release("10.0.0.0/24")
+    assert [cidrs.allocate_next() for _ in range(3)] == ["10.0.3.0/24", "10.0.0.0/24", None]
+
+
+def test_a_range_of_a_node_that_went_before_it_was_told_is_another_one_s() -> None:
+    def narrow(*arguments: Any, **more: Any) -> NodeIPAMController:
+        controller = NodeIPAMController(*arguments, **more)
+        controller.set_cluster_cidr("10.0.0.0/24")
+        return controller
+
+    async def main() -> None:
+        async with alone(narrow, node("a"), refuse=refusing("PATCH", "/nodes/a")) as stage:
+            await stage.client.delete(NODES, "a", "")
+            _, other = node("b")
+            await stage.client.create(NODES, other, "")
+            await asyncio.sleep(5)
+            (found,) = stage.items("nodes")
+            assert found["spec"]["podCIDR"] == "10.0.0.0/24"
 
     run_virtual(main())

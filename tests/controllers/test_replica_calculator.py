@@ -158,6 +158,7 @@ def behavior(direction: str, *policies: tuple[str, int, int], **rules: Any) -> O
         (behavior("scaleDown", ("Pods", 4, 60), ("Percent", 50, 60)), 20, 3, 10, "ScaleDownLimit"),
         (behavior("scaleDown", ("Pods", 4, 60), ("Percent", 50, 60), selectPolicy="Min"), 20, 3, 16, "ScaleDownLimit"),
         (behavior("scaleDown", ("Percent", 100, 60)), 20, 0, 2, "TooFewReplicas"),
+        (behavior("scaleDown", ("Pods", 18, 60)), 20, 0, 2, "TooFewReplicas"),  # both would stop it there
         (behavior("scaleDown", ("Percent", 100, 60), selectPolicy="Disabled"), 20, 3, 20, "ScaleDownLimit"),
     ],
 )
@@ -187,6 +188,22 @@ def test_windows_hold_back_both_ways() -> None:
     assert (down.replicas, down.able[0]) == (9, "ScaleDownStabilized")
     down = normalize(ScaleHistory([(9, NOW - 301)]), None, Bounds(10, 1, 50), 3, NOW)
     assert down.replicas == 3
+
+
+def test_what_one_window_has_forgotten_the_other_may_still_know() -> None:
+    """The longest period of all policies counts as well: what was done is remembered for that long."""
+    rules = behavior("scaleDown", ("Percent", 100, 15), stabilizationWindowSeconds=600)
+    history = ScaleHistory([(9, NOW - 400)])
+    for later in (0, 100):
+        down = normalize(history, rules, Bounds(10, 1, 50), 3, NOW + later)
+        assert (down.replicas, down.able[0]) == (9, "ScaleDownStabilized")
+    stays = normalize(ScaleHistory([(12, NOW - 400)]), rules, Bounds(10, 1, 50), 3, NOW)
+    assert (stays.replicas, stays.able[0]) == (10, "ScaleDownStabilized")
+    rules = behavior("scaleUp", ("Pods", 4, 10), ("Pods", 6, 600), selectPolicy="Min")
+    history = ScaleHistory()
+    history.store_scale_event(rules, 10, 13, NOW - 300)
+    history.store_scale_event(rules, 13, 14, NOW - 20)
+    assert normalize(history, rules, Bounds(14, 1, 50), 100, NOW).replicas == 16  # two of the six are left
 
 
 @given(

@@ -54,7 +54,8 @@ def _ends_of_containers(pod: Object) -> list[float]:
         ((each.get("state") or {}).get("terminated") or {}).get("finishedAt") or ""
         for each in statuses
     ]
-    return [parse_time(end) for end in ends] if all(ends) else []
+    known = [parse_time(end) for end in ends if end]
+    return known if len(known) == len(ends) else []
 
 
 def remaining_backoff(
