@@ -25,7 +25,9 @@ class KeptSelectors:
     def __init__(self, informer: SharedInformer) -> None:
         self._read: dict[str, tuple[Object, Selector]] = {}
         informer.add_event_handler(
-            add=self.of, update=lambda old, new: self.of(new), delete=self._forget
+            add=self._note,
+            update=lambda old, new: self._note(new),
+            delete=self._forget,
         )
 
     def of(self, obj: Object) -> Selector:
@@ -36,6 +38,9 @@ class KeptSelectors:
             selector = selector_from_label_selector(obj["spec"].get("selector"))
             known = self._read[key] = (obj, selector)
         return known[1]
+
+    def _note(self, obj: Object) -> None:
+        self.of(obj)
 
     def _forget(self, obj: Object) -> None:
         self._read.pop(meta_namespace_key(obj), None)
