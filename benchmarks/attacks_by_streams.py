@@ -49,7 +49,7 @@ async def shell(who: Attacker) -> str:
 
 async def upgraded(who: Attacker, path: str, **headers: str) -> tuple[asyncio.StreamReader, asyncio.StreamWriter]:
     reader, writer = await who.connect()
-    writer.write(who.written("GET" if "Sec_WebSocket_Key" in headers else "POST", path, **headers))
+    writer.write(who.written("GET" if "Sec_WebSocket_Key" in headers else "POST", path, b"", **headers))
     head = await reader.readuntil(b"\r\n\r\n")
     assert b" 101 " in head.partition(b"\r\n")[0], head
     return reader, writer

@@ -8,7 +8,7 @@ import pytest
 from tests.fake_api import FakeAPI
 
 from lifecycle.api.clock import run_virtual
-from lifecycle.api.labels import selector_from_label_selector
+from lifecycle.api.labels import Selector, selector_from_label_selector
 from lifecycle.api.resources import resource
 from lifecycle.api.wire import Object
 from lifecycle.client import kept_selectors
@@ -25,11 +25,12 @@ def budget(name: str, value: str) -> Object:
 
 def test_it_is_read_when_the_object_comes_and_when_it_changes(monkeypatch: pytest.MonkeyPatch) -> None:
     read: list[object] = []
-    monkeypatch.setattr(
-        kept_selectors,
-        "selector_from_label_selector",
-        lambda obj: read.append(obj) or selector_from_label_selector(obj),
-    )
+
+    def noted(obj: Object | None) -> Selector:
+        read.append(obj)
+        return selector_from_label_selector(obj)
+
+    monkeypatch.setattr(kept_selectors, "selector_from_label_selector", noted)
 
     async def main() -> None:
         client = Client(FakeAPI(), "test")

@@ -5,6 +5,7 @@ from __future__ import annotations
 import random
 import struct
 from collections.abc import Callable
+from typing import Any
 
 import dns.flags
 import dns.message
@@ -204,7 +205,12 @@ def test_of_an_answer_that_is_too_long_no_more_is_written_than_fits(monkeypatch:
     """A Service may have thousands of endpoints: each record that is sent is written once, and one that is not."""
     written: list[str] = []
     from_text = dns.rdata.from_text
-    monkeypatch.setattr(dns.rdata, "from_text", lambda *args: written.append(args[2]) or from_text(*args))
+
+    def noted(*args: Any) -> Any:
+        written.append(args[2])
+        return from_text(*args)
+
+    monkeypatch.setattr(dns.rdata, "from_text", noted)
     answer = Answer(answer=[Record("q.", 30, "A", f"10.{n >> 16}.{n >> 8 & 255}.{n & 255}") for n in range(20_000)])
     for payload in (512, 1232, 65535):
         written.clear()
