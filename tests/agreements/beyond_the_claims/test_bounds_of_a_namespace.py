@@ -53,9 +53,7 @@ def test_a_pod_keeps_within_each_of_them(limits: Object, refused: str, ranges: l
         plugin.validate(asked)
 
 
-@pytest.mark.parametrize(
-    ("going", "filled_in"), [(False, {"limits": {"cpu": "1"}}), (True, {})]
-)
+@pytest.mark.parametrize(("going", "filled_in"), [(False, {"limits": {"cpu": "1"}}), (True, {})])
 def test_whoever_goes_away_is_left_as_it_is(going: bool, filled_in: Object) -> None:
     created = _pod().obj
     assert created is not None
