@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import random
 import struct
 from collections.abc import Callable
 from typing import Any
@@ -22,7 +23,7 @@ from lifecycle.dns.kubernetes_plugin import MOST_TARGETS, KubernetesPlugin, Name
 from lifecycle.dns.records import Answer, Record, RecordTarget, fqdn
 from lifecycle.dns.server import IDLE_SECONDS, MAX_TCP_QUERIES, MOST_LONG_REPLIES, ClusterDNS, _Datagrams
 from lifecycle.dns.service_index import Port, ServiceIndex, declared_ports
-from lifecycle.dns.wire import Reply
+from lifecycle.dns.wire import Reply, respond
 from tests.dns.cluster import SERVICES, SLICES, service, slice_of
 from tests.fake_api import FakeAPI
 
@@ -351,9 +352,40 @@ def test_of_a_vast_service_there_is_as_much_as_a_message_has_room_for_and_each_a
     many = KubernetesPlugin(ServiceIndex.of([service("h", "None")], slices, ["shop"]))
     name = "h.shop.svc.cluster.local."
     addresses = [target.host for target in many.targets(name, "A")]
-    assert len(set(addresses)) == len(addresses) == MOST_TARGETS == 4096
+    assert len(set(addresses)) == len(addresses) == 6_000
     assert [target.port for target in many.targets(name, "SRV")[:51]] == [*range(1, 51), 1]
-    assert len(many.targets(name, "SRV")) == MOST_TARGETS
+    assert len(many.targets(name, "SRV")) == MOST_TARGETS == 4096
+
+
+V4 = [f"10.{i // 40_000}.{i // 200 % 200}.{i % 200}" for i in range(5_000)]
+V6 = [f"fd00::{i:x}" for i in range(1, 1_000)]
+
+
+@pytest.mark.parametrize("kind", ["headless", "ClusterIP"])
+def test_a_family_is_looked_for_behind_any_number_of_the_other(kind: str) -> None:
+    if kind == "headless":
+        slices = [slice_of("h", *({"addresses": [ip]} for ip in (*V4, *V6)))]
+        vast = service("h", "None")
+    else:
+        slices, vast = [], service("h", V4[0])
+        vast["spec"]["clusterIPs"] = [*V4, *V6]
+    answers = Answerer(KubernetesPlugin(ServiceIndex.of([vast], slices, ["shop"])))
+    for qtype, ips in (("A", V4), ("AAAA", V6)):
+        assert [record.data for record in answers.answer("h.shop.svc.cluster.local", qtype).answer] == ips
+
+
+def test_of_more_addresses_than_fit_each_has_its_share() -> None:
+    slices = [slice_of("h", *({"addresses": [ip]} for ip in V4))]
+    answers = Answerer(KubernetesPlugin(ServiceIndex.of([service("h", "None")], slices, ["shop"])))
+    dice, firsts = random.Random(1), set[str]()
+    query = dns.message.make_query("h.shop.svc.cluster.local", "A").to_wire()
+    for _ in range(200):
+        reply = dns.message.from_wire(respond(query, answers, dice))
+        assert reply.flags & dns.flags.TC
+        firsts.update(record.address for record in reply.answer[0])
+    places = [V4.index(ip) for ip in firsts]
+    assert len(places) > 2_000
+    assert sum(place >= MOST_TARGETS for place in places) > len(places) // 10
 
 
 @pytest.mark.parametrize(
