@@ -16,6 +16,7 @@ from hypothesis import strategies as st
 
 from lifecycle.api.clock import Clock, run_virtual
 from lifecycle.api.resources import resource
+from lifecycle.api.worker import LARGE
 from lifecycle.client.rest import Client
 from lifecycle.client.shared_informer import SharedInformerFactory
 from lifecycle.dns.answering import Answerer
@@ -291,21 +292,29 @@ def test_a_connection_that_takes_no_answer_for_ten_seconds_is_closed() -> None:
     run_virtual(main())
 
 
-def test_many_connections_are_answered_one_at_a_time(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Otherwise a hundred of them would have a hundred answers in one turn of the loop."""
-    busy: list[int] = [0, 0]
+class _Long:
+    """Answers for a Service of thousands, or of one if the name is small."""
 
-    async def slow(size: int, work: Callable[[], bytes]) -> bytes:
-        busy[0] += 1
-        busy[1] = max(busy)
+    def reply_to(self, packet: bytes, *, tcp: bool) -> Reply:
+        count = 1 if b"small" in packet else 4_000
+        return Reply(dns.message.Message(1), Answer(answer=[Record("a.", 30, "A", "10.1.1.1")] * count))
+
+
+async def _slow(size: int, work: Callable[[], bytes]) -> bytes:
+    """The worker, which has its time."""
+    if size > LARGE:
         await asyncio.sleep(1)
-        busy[0] -= 1
-        return work()
+    return work()
+
+
+def test_connections_that_want_much_are_answered_one_at_a_time(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Otherwise a hundred of them would have a hundred answers in one turn of the loop."""
 
     async def main() -> None:
-        monkeypatch.setattr("lifecycle.dns.server.beside", slow)
+        monkeypatch.setattr("lifecycle.dns.server.beside", _slow)
         server, _, _ = _server()
-        writers = [_Writer() for _ in range(5)]
+        monkeypatch.setattr(server, "reply_to", _Long().reply_to)
+        writers = [_Writer() for _ in range(25)]
         begin = asyncio.get_running_loop().time()
         async with asyncio.TaskGroup() as group:
             for writer in writers:
@@ -313,25 +322,41 @@ def test_many_connections_are_answered_one_at_a_time(monkeypatch: pytest.MonkeyP
                 reader.feed_data(_framed("a."))
                 reader.feed_eof()
                 group.create_task(server._serve_tcp(reader, writer))  # type: ignore[arg-type]
+        # whoever waits for longer than a connection may be idle is answered, too
         assert all(writer.written for writer in writers)
-        assert (busy, asyncio.get_running_loop().time() - begin) == ([0, 1], 5.0)
+        ends = sorted(writer.closed_at - begin for writer in writers if writer.closed_at is not None)
+        assert ends == [*range(1, 26)]
+        assert len(writers) > IDLE_SECONDS
+
+    run_virtual(main())
+
+
+def test_who_asks_little_does_not_wait_for_those_who_ask_much(monkeypatch: pytest.MonkeyPatch) -> None:
+    async def main() -> None:
+        monkeypatch.setattr("lifecycle.dns.server.beside", _slow)
+        server, _, _ = _server()
+        monkeypatch.setattr(server, "reply_to", _Long().reply_to)
+        begin = asyncio.get_running_loop().time()
+        writers = {name: _Writer() for name in (*(f"large{n}." for n in range(20)), "small.")}
+        async with asyncio.TaskGroup() as group:
+            for name, writer in writers.items():
+                reader = asyncio.StreamReader()
+                reader.feed_data(_framed(name))
+                reader.feed_eof()
+                group.create_task(server._serve_tcp(reader, writer))  # type: ignore[arg-type]
+        assert writers["small."].closed_at == begin
+        assert len(writers["small."].written) > 12
 
     run_virtual(main())
 
 
 def test_of_datagrams_that_want_much_only_so_many_are_written_at_a_time() -> None:
-    class Long:
-        reply = Reply(dns.message.Message(1), Answer(answer=[Record("a.", 30, "A", "10.1.1.1")] * 4_000))
-
-        def reply_to(self, packet: bytes, *, tcp: bool) -> Reply:
-            return self.reply
-
     class Sent(list[bytes]):
         def sendto(self, data: bytes, addr: object) -> None:
             self.append(data)
 
     async def main() -> None:
-        datagrams, sent = _Datagrams(Long()), Sent()  # type: ignore[arg-type]
+        datagrams, sent = _Datagrams(_Long()), Sent()  # type: ignore[arg-type]
         datagrams.connection_made(sent)
         for _ in range(100):
             datagrams.datagram_received(b"", None)
