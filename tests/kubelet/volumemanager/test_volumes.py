@@ -209,6 +209,27 @@ def test_of_a_claim_that_leads_nowhere_is_told_at_once_and_every_ten_seconds(tmp
     assert told == [said := f"Unable to attach or mount volumes: {lists}: {why}; {why}", "", said, ""]
 
 
+def test_what_is_mounted_keeps_no_pod_waiting_whatever_becomes_of_its_claim_or_secret(tmp_path: Path) -> None:
+    cluster = Cluster()
+    claimed(cluster, local={"path": str(tmp_path)})
+
+    async def main() -> list[MountResult]:
+        volumes = manager(tmp_path / "kubelet", cluster)
+        which = pod(CLAIMED, {"name": "s", "secret": {"secretName": "sec"}})
+        assert await volumes.wait_for_attach_and_mount(which) == MountResult()
+        going = {"uid": "c", "deletionTimestamp": "2026-01-01T00:00:00Z"}
+        cluster.objects["persistentvolumeclaims", "data"] = {**BOUND, "metadata": going}
+        del cluster.objects["secrets", "sec"]
+        results = []
+        for _ in range(3):  # within the back-off of what failed, and after it
+            results.append(await volumes.wait_for_attach_and_mount(which))
+            await asyncio.sleep(0.3)
+        return results
+
+    failed = [("s", 'secret "sec" not found')]
+    assert run_virtual(main()) == [MountResult(failed), MountResult(), MountResult(failed)]
+
+
 def test_a_changed_config_map_is_swapped_in_one_step_and_an_unchanged_one_not_at_all(tmp_path: Path) -> None:
     cluster = Cluster()
     volumes, which = manager(tmp_path, cluster), pod({"name": "cm", "configMap": {"name": "cfg"}})

@@ -6,7 +6,8 @@ every volume that a container mounts is set up, or the pod waits. It is called a
 sync, and each time writes anew what has changed in ConfigMaps, Secrets and tokens. A
 volume that failed is not tried again before its back-off is over (half a second,
 doubled up to two minutes). Of one whose claim leads nowhere nobody can say what it is;
-that is told at once.
+that is told at once. What is mounted already keeps nobody waiting, even if it can no
+longer be written anew.
 
 `unmount_volumes` is the other end: a pod that has terminated keeps nothing.
 
@@ -156,7 +157,8 @@ class VolumeManager:
             name = volume["name"]
             trial = self._trials.get((uid, name))
             if trial is not None and now < trial.again_at:
-                unmounted.append(name)
+                if name not in self.mounted.get(uid, {}):
+                    unmounted.append(name)
                 continue
             try:
                 await self._set_up(pod, volume)
@@ -171,6 +173,8 @@ class VolumeManager:
                 unattached.append(name)
                 self._failed((uid, name), "", now)
             except Unprocessable as error:
+                if name in self.mounted.get(uid, {}):
+                    continue  # whatever becomes of the claim, it is there
                 unmounted.append(name)
                 unprocessed.append(name)
                 reasons.append(str(error))
