@@ -209,6 +209,29 @@ def test_of_a_claim_that_leads_nowhere_is_told_at_once_and_every_ten_seconds(tmp
     assert told == [said := f"Unable to attach or mount volumes: {lists}: {why}; {why}", "", said, ""]
 
 
+def test_a_claim_that_is_bound_late_is_attached_and_mounted_with_back_offs_of_their_own(tmp_path: Path) -> None:
+    cluster = Cluster()
+    attached: list[Object] = []
+    claimed(cluster, csi={"driver": "disk.example.com", "volumeHandle": "h"})
+    claim = cluster.objects["persistentvolumeclaims", "data"]
+    cluster.objects["persistentvolumeclaims", "data"] = {**claim, "status": {"phase": "Pending"}}
+
+    async def main() -> list[float | None]:
+        volumes = manager(tmp_path, cluster, volumes_attached=lambda: attached)
+        waits: list[float | None] = []
+        for step in range(9):
+            if step == 3:
+                cluster.objects["persistentvolumeclaims", "data"] = claim
+            if step == 6:  # there is no such driver here
+                attached.append({"name": "kubernetes.io/csi/disk.example.com^h"})
+            result = await volumes.wait_for_attach_and_mount(pod(CLAIMED))
+            waits.append(result.retry_after)
+            await asyncio.sleep(result.retry_after or 0)
+        return waits
+
+    assert run_virtual(main()) == [10, 10, 10, 0.5, 1, 2, 0.5, 1, 2]
+
+
 def test_what_is_mounted_keeps_no_pod_waiting_whatever_becomes_of_its_claim_or_secret(tmp_path: Path) -> None:
     cluster = Cluster()
     claimed(cluster, local={"path": str(tmp_path)})

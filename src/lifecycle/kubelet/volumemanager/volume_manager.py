@@ -23,6 +23,7 @@ from __future__ import annotations
 import random
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
+from enum import Enum, auto
 from functools import partial
 from pathlib import Path
 
@@ -98,8 +99,19 @@ class MountedVolume:
         )
 
 
+class _Failure(Enum):
+    """What a try came to. Each is an operation of its own upstream, with a back-off of
+    its own.
+    """
+
+    MOUNT = auto()
+    ATTACH = auto()
+    PROCESS = auto()
+
+
 @dataclass(slots=True)
 class _Trial:
+    failure: _Failure
     reason: str
     wait: float
     again_at: float
@@ -167,19 +179,18 @@ class VolumeManager:
                 if name not in self.mounted.get(uid, {}):
                     unmounted.append(name)
                 result.failures.append((name, str(error)))
-                self._failed((uid, name), str(error), now)
+                self._failed((uid, name), _Failure.MOUNT, str(error), now)
             except NotAttached:
                 unmounted.append(name)
                 unattached.append(name)
-                self._failed((uid, name), "", now)
+                self._failed((uid, name), _Failure.ATTACH, "", now)
             except Unprocessable as error:
                 if name in self.mounted.get(uid, {}):
                     continue  # whatever becomes of the claim, it is there
                 unmounted.append(name)
                 unprocessed.append(name)
                 reasons.append(str(error))
-                wait = UNPROCESSED_BACK_OFF
-                self._trials[uid, name] = _Trial(str(error), wait, now + wait)
+                self._failed((uid, name), _Failure.PROCESS, str(error), now)
         if not unmounted:
             return result
         if reasons:
@@ -196,10 +207,15 @@ class VolumeManager:
         result.retry_after = max(soonest - now, 0.1)
         return result
 
-    def _failed(self, key: tuple[str, str], reason: str, now: float) -> None:
-        old = self._trials.get(key)
-        wait = INITIAL_BACK_OFF if old is None else min(old.wait * 2, MAX_BACK_OFF)
-        self._trials[key] = _Trial(reason, wait, now + wait)
+    def _failed(
+        self, key: tuple[str, str], failure: _Failure, reason: str, now: float
+    ) -> None:
+        old, wait = self._trials.get(key), INITIAL_BACK_OFF
+        if failure is _Failure.PROCESS:
+            wait = UNPROCESSED_BACK_OFF
+        elif old is not None and old.failure is failure:
+            wait = min(old.wait * 2, MAX_BACK_OFF)
+        self._trials[key] = _Trial(failure, reason, wait, now + wait)
 
     def volumes_for_pod(self, uid: str) -> Mapping[str, MountedVolume]:
         """What is mounted for a pod, by volume name. Upstream:
