@@ -206,7 +206,36 @@ def test_of_a_claim_that_leads_nowhere_is_told_at_once_and_every_ten_seconds(tmp
     told = [result.unprocessed for result in run_virtual(main())]
     why = "error processing PVC n/data: PVC is not bound"
     lists = "unmounted volumes=[s v w], unattached volumes=[], failed to process volumes=[v w]"
-    assert told == [said := f"Unable to attach or mount volumes: {lists}: {why}; {why}", "", said, ""]
+    assert told == [said := f"Unable to attach or mount volumes: {lists}: {why}", "", said, ""]  # one claim
+
+
+def test_what_is_told_of_claims_names_all_that_the_pod_waits_for_whenever_it_was_tried(tmp_path: Path) -> None:
+    cluster = Cluster()
+    claimed(cluster, csi={"driver": "disk.example.com", "volumeHandle": "h"})  # nobody attaches it
+    pending = {**BOUND, "status": {"phase": "Pending"}}
+    cluster.objects["persistentvolumeclaims", "first"] = pending
+    which = pod(CLAIMED, *({"name": n, "persistentVolumeClaim": {"claimName": n}} for n in ("second", "first")))
+
+    async def main() -> list[str]:
+        volumes, told = manager(tmp_path, cluster), []
+        cluster.objects["persistentvolumeclaims", "second"] = BOUND
+        for wait in (3, 6.8, 0.2):
+            told.append((await volumes.wait_for_attach_and_mount(which)).unprocessed)
+            cluster.objects["persistentvolumeclaims", "second"] = pending
+            await asyncio.sleep(wait)
+        told.append((await volumes.wait_for_attach_and_mount(which)).unprocessed)
+        return told
+
+    why = "error processing PVC n/first: PVC is not bound"
+    both = f"{why}; error processing PVC n/second: PVC is not bound"
+    lists = "Unable to attach or mount volumes: unmounted volumes=[first second v], unattached volumes="
+    at_last = f"{lists}[v], failed to process volumes=[first second]: {both}"
+    assert run_virtual(main()) == [
+        f"{lists}[second v], failed to process volumes=[first]: {why}",
+        at_last,  # the first is not tried again yet
+        "",
+        at_last,  # and now neither the second nor what nobody attaches
+    ]
 
 
 def test_a_claim_that_is_bound_late_is_attached_and_mounted_with_back_offs_of_their_own(tmp_path: Path) -> None:

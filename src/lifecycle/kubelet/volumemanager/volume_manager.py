@@ -117,6 +117,30 @@ class _Trial:
     again_at: float
 
 
+def _unprocessed(unmounted: Mapping[str, _Trial]) -> str:
+    """What is said of all the volumes that a pod waits for, be it since now or since
+    some time. A claim that is used twice is told once.
+    """
+
+    def named(*failures: _Failure) -> str:
+        return " ".join(
+            sorted(
+                name for name, trial in unmounted.items() if trial.failure in failures
+            )
+        )
+
+    reasons = {
+        trial.reason
+        for trial in unmounted.values()
+        if trial.failure is _Failure.PROCESS
+    }
+    return (
+        f"Unable to attach or mount volumes: unmounted volumes=[{named(*_Failure)}],"
+        f" unattached volumes=[{named(_Failure.ATTACH)}], failed to process"
+        f" volumes=[{named(_Failure.PROCESS)}]: {'; '.join(sorted(reasons))}"
+    )
+
+
 @dataclass(slots=True)
 class MountResult:
     """How it went. `failures`: volume and reason, of tries made just now.
@@ -163,48 +187,36 @@ class VolumeManager:
     async def wait_for_attach_and_mount(self, pod: Object) -> MountResult:
         """Set up and refresh the pod's volumes, as far as possible now."""
         uid, now = pod["metadata"]["uid"], self._clock.now()
-        result = MountResult()
-        unmounted, unattached, unprocessed, reasons = [], [], [], []
+        result, told, names = MountResult(), False, []
         for volume in mounted_volumes(pod):
             name = volume["name"]
+            names.append(name)
             trial = self._trials.get((uid, name))
             if trial is not None and now < trial.again_at:
-                if name not in self.mounted.get(uid, {}):
-                    unmounted.append(name)
                 continue
             try:
                 await self._set_up(pod, volume)
                 self._trials.pop((uid, name), None)
             except (VolumeError, OSError, ValueError) as error:
-                if name not in self.mounted.get(uid, {}):
-                    unmounted.append(name)
                 result.failures.append((name, str(error)))
                 self._failed((uid, name), _Failure.MOUNT, str(error), now)
             except NotAttached:
-                unmounted.append(name)
-                unattached.append(name)
                 self._failed((uid, name), _Failure.ATTACH, "", now)
             except Unprocessable as error:
-                if name in self.mounted.get(uid, {}):
-                    continue  # whatever becomes of the claim, it is there
-                unmounted.append(name)
-                unprocessed.append(name)
-                reasons.append(str(error))
-                self._failed((uid, name), _Failure.PROCESS, str(error), now)
-        if not unmounted:
-            return result
-        if reasons:
-            lists = [
-                " ".join(sorted(names))
-                for names in (unmounted, unattached, unprocessed)
-            ]
-            result.unprocessed = (
-                f"Unable to attach or mount volumes: unmounted volumes=[{lists[0]}],"
-                f" unattached volumes=[{lists[1]}], failed to process"
-                f" volumes=[{lists[2]}]: {'; '.join(reasons)}"
-            )
-        soonest = min(self._trials[uid, name].again_at for name in unmounted)
-        result.retry_after = max(soonest - now, 0.1)
+                if name not in self.mounted.get(uid, {}):
+                    self._failed((uid, name), _Failure.PROCESS, str(error), now)
+                    told = True
+        mounted = self.mounted.get(uid, {})
+        unmounted = {
+            name: trial
+            for name in names
+            if name not in mounted and (trial := self._trials.get((uid, name)))
+        }
+        if told:
+            result.unprocessed = _unprocessed(unmounted)
+        if unmounted:
+            soonest = min(trial.again_at for trial in unmounted.values())
+            result.retry_after = max(soonest - now, 0.1)
         return result
 
     def _failed(
