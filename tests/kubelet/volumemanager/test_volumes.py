@@ -522,6 +522,38 @@ def test_a_local_disk_is_given_to_the_group_of_the_first_pod_and_not_again_to_th
     assert stat.S_IMODE((disk / "f").stat().st_mode) == 0o600
 
 
+def test_a_kubelet_that_has_just_started_leaves_a_local_disk_alone_that_a_pod_has(tmp_path: Path) -> None:
+    cluster, disk = Cluster(), tmp_path / "disk"
+    local_disk(cluster, disk)
+    which = pod(CLAIMED, securityContext={"fsGroup": os.getgid()})
+    assert mount(manager(tmp_path, cluster), which) == MountResult()
+    link = tmp_path / "pods/u-1/volumes/kubernetes.io~local-volume/pv"
+    assert link.readlink() == disk
+    for uid in ("u-1", "u-2"):  # the pod itself, and one that comes first now
+        (disk / "f").chmod(0o600)
+        which["metadata"]["uid"], volumes = uid, manager(tmp_path, cluster)
+        assert mount(volumes, which) == MountResult()
+        assert volumes.volumes_for_pod(uid)["v"].path == disk
+        assert stat.S_IMODE((disk / "f").stat().st_mode) == 0o600
+    started = manager(tmp_path, cluster)
+    for uid in ("u-1", "u-2"):
+        started.unmount_volumes(uid)
+    assert PodDirectories(tmp_path).clean_up_orphaned(()) == (["u-1", "u-2"], [])
+    assert (disk / "f").exists()
+    assert mount(manager(tmp_path, cluster), which) == MountResult()
+    assert stat.S_IMODE((disk / "f").stat().st_mode) == 0o660  # nobody had it any more
+
+
+def test_a_host_path_at_the_same_place_is_not_the_local_disk(tmp_path: Path) -> None:
+    cluster, disk = Cluster(), tmp_path / "disk"
+    local_disk(cluster, disk)
+    volumes, other = manager(tmp_path, cluster), pod({"name": "h", "hostPath": {"path": str(disk)}})
+    other["metadata"]["uid"] = "u-2"
+    assert mount(volumes, other) == MountResult()
+    assert mount(volumes, pod(CLAIMED, securityContext={"fsGroup": os.getgid()})) == MountResult()
+    assert stat.S_IMODE((disk / "f").stat().st_mode) == 0o660
+
+
 @pytest.mark.parametrize("kind", ["local", "hostPath"])
 def test_what_is_claimed_read_only_is_mounted_so_and_stays_as_it_is(tmp_path: Path, kind: str) -> None:
     cluster, disk = Cluster(), tmp_path / "disk"

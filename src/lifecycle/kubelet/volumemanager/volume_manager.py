@@ -34,7 +34,7 @@ from lifecycle.kubelet.config.directories import (
     PodDirectories,
     escape_qualified_name,
 )
-from lifecycle.kubelet.volume import empty_dir, host_path
+from lifecycle.kubelet.volume import empty_dir, host_path, local
 from lifecycle.kubelet.volume.atomic_writer import AtomicWriter
 from lifecycle.kubelet.volume.empty_dir import EMPTY_DIR_PLUGIN, Mounter, NotedMounter
 from lifecycle.kubelet.volume.ownership import set_volume_ownership
@@ -256,6 +256,7 @@ class VolumeManager:
         """
         volumes = self.mounted.get(uid, {})
         clean_subpaths(self._directories.volume_subpaths(uid), self.mounter)
+        local.tear_down(self._directories, uid)
         for name in list(volumes):
             volume = volumes[name]
             if volume.meta is not None:
@@ -338,21 +339,26 @@ class VolumeManager:
             self._host_path(pod, name, spec["hostPath"], read_only=read_only)
             return
         if spec.get("local"):
-            self._local(pod, name, Path(spec["local"]["path"]), read_only=read_only)
+            self._local(pod, name, persistent_volume, read_only=read_only)
             return
         verify_controller_attached_volume(persistent_volume, self._volumes_attached())
         mount_device(persistent_volume)
 
-    def _local(self, pod: Object, name: str, path: Path, *, read_only: bool) -> None:
-        """A directory that outlives pods. The first that mounts it gives it to its
-        group, as `fsGroupChangePolicy` says.
-        """
-        host_path.check_type(path, "")
-        mounted = {each.path for of in self.mounted.values() for each in of.values()}
-        if not read_only and path not in mounted:
+    def _local(
+        self, pod: Object, name: str, persistent_volume: Object, *, read_only: bool
+    ) -> None:
+        uid, meta = pod["metadata"]["uid"], persistent_volume["metadata"]
+        if name in self.mounted.get(uid, {}):
+            return
+        wanted = Path(persistent_volume["spec"]["local"]["path"])
+
+        def own() -> None:
             context = pod["spec"].get("securityContext") or {}
             policy = context.get("fsGroupChangePolicy") or "Always"
-            self._own(pod, path, read_only=False, policy=policy)
+            if not read_only:
+                self._own(pod, wanted, read_only=False, policy=policy)
+
+        path = local.set_up(self._directories, uid, meta["name"], wanted, own)
         self._note(pod, MountedVolume(name, "local", path, None, read_only))
 
     def _own(
