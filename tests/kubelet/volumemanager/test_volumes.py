@@ -544,6 +544,19 @@ def test_a_kubelet_that_has_just_started_leaves_a_local_disk_alone_that_a_pod_ha
     assert stat.S_IMODE((disk / "f").stat().st_mode) == 0o660  # nobody had it any more
 
 
+def test_a_local_disk_that_is_not_there_is_said_to_be_so_and_a_file_is_none(tmp_path: Path) -> None:
+    cluster, disk = Cluster(), tmp_path / "disk"
+    claimed(cluster, local={"path": str(disk)})
+    volumes = manager(tmp_path, cluster)
+    assert mount(volumes, pod(CLAIMED)) == MountResult([("v", f'path "{disk}" does not exist')], retry_after=0.5)
+    disk.touch()
+    refused = [("v", "only directory and block device are supported")]
+    assert mount(manager(tmp_path, cluster), pod(CLAIMED)).failures == refused
+    claimed(cluster, local={"path": f"{tmp_path}/../{tmp_path.name}"})
+    assert "must not contain '..'" in mount(manager(tmp_path, cluster), pod(CLAIMED)).failures[0][1]
+    assert not (tmp_path / "pods").exists()  # nothing was mounted
+
+
 def test_a_host_path_at_the_same_place_is_not_the_local_disk(tmp_path: Path) -> None:
     cluster, disk = Cluster(), tmp_path / "disk"
     local_disk(cluster, disk)

@@ -15,9 +15,11 @@ a file system on a disk.
 
 from __future__ import annotations
 
+import stat
 from collections.abc import Callable
 from pathlib import Path
 
+from lifecycle.api.go_format import go_quote
 from lifecycle.kubelet.config.directories import (
     DIRECTORY_MODE,
     PodDirectories,
@@ -29,7 +31,13 @@ LOCAL_PLUGIN = "kubernetes.io/local-volume"
 
 
 def check(path: Path) -> None:
-    """Raises VolumeError for what cannot be a local volume."""
+    """Raises VolumeError for what cannot be a local volume, OSError."""
+    try:
+        mode = path.stat().st_mode
+    except FileNotFoundError:
+        raise VolumeError(f"path {go_quote(str(path))} does not exist") from None
+    if not (stat.S_ISDIR(mode) or stat.S_ISBLK(mode)):
+        raise VolumeError("only directory and block device are supported")
     if ".." in path.parts:
         raise VolumeError(f"invalid path: {path} must not contain '..'")
 
