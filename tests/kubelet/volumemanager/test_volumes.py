@@ -371,6 +371,27 @@ def test_a_volume_given_to_a_group_is_rewritten_only_when_it_changes_and_is_neve
     assert (seen, (path / "password").read_bytes()) == ([b"other"], b"third")
 
 
+@pytest.mark.parametrize(
+    ("names", "allowed"), [(("a", "b"), False), (("a", "b", "b/c"), True)], ids=["not given away", "not written"]
+)
+def test_what_could_not_be_written_or_given_away_leaves_no_copy(
+    tmp_path: Path, names: tuple[str, ...], allowed: bool
+) -> None:
+    writer = AtomicWriter(tmp_path)
+    writer.write({"a": FileProjection(b"secret", 0o400)}, 0.0)
+    before = sorted(path.name for path in tmp_path.iterdir())
+
+    def own() -> None:
+        if not allowed:
+            raise PermissionError("Operation not permitted")
+
+    for _ in range(3):
+        with pytest.raises((PermissionError, FileExistsError, NotADirectoryError)):
+            writer.write(dict.fromkeys(names, FileProjection(b"other", 0o400)), 0.0, own)
+        assert sorted(path.name for path in tmp_path.iterdir()) == before
+    assert (tmp_path / "a").read_bytes() == b"secret"
+
+
 def test_memory_backed_volumes_are_as_large_as_the_pods_limit_allows(tmp_path: Path) -> None:
     mounter = NotedMounter()
     limited = [{"name": "c", "image": "x", "resources": {"limits": {"memory": "64Mi"}}}]
