@@ -206,7 +206,80 @@ def test_of_a_claim_that_leads_nowhere_is_told_at_once_and_every_ten_seconds(tmp
     told = [result.unprocessed for result in run_virtual(main())]
     why = "error processing PVC n/data: PVC is not bound"
     lists = "unmounted volumes=[s v w], unattached volumes=[], failed to process volumes=[v w]"
-    assert told == [said := f"Unable to attach or mount volumes: {lists}: {why}; {why}", "", said, ""]
+    assert told == [said := f"Unable to attach or mount volumes: {lists}: {why}", "", said, ""]  # one claim
+
+
+def test_what_is_told_of_claims_names_all_that_the_pod_waits_for_whenever_it_was_tried(tmp_path: Path) -> None:
+    cluster = Cluster()
+    claimed(cluster, csi={"driver": "disk.example.com", "volumeHandle": "h"})  # nobody attaches it
+    pending = {**BOUND, "status": {"phase": "Pending"}}
+    cluster.objects["persistentvolumeclaims", "first"] = pending
+    which = pod(CLAIMED, *({"name": n, "persistentVolumeClaim": {"claimName": n}} for n in ("second", "first")))
+
+    async def main() -> list[str]:
+        volumes, told = manager(tmp_path, cluster), []
+        cluster.objects["persistentvolumeclaims", "second"] = BOUND
+        for wait in (3, 6.8, 0.2):
+            told.append((await volumes.wait_for_attach_and_mount(which)).unprocessed)
+            cluster.objects["persistentvolumeclaims", "second"] = pending
+            await asyncio.sleep(wait)
+        told.append((await volumes.wait_for_attach_and_mount(which)).unprocessed)
+        return told
+
+    why = "error processing PVC n/first: PVC is not bound"
+    both = f"{why}; error processing PVC n/second: PVC is not bound"
+    lists = "Unable to attach or mount volumes: unmounted volumes=[first second v], unattached volumes="
+    at_last = f"{lists}[v], failed to process volumes=[first second]: {both}"
+    assert run_virtual(main()) == [
+        f"{lists}[second v], failed to process volumes=[first]: {why}",
+        at_last,  # the first is not tried again yet
+        "",
+        at_last,  # and now neither the second nor what nobody attaches
+    ]
+
+
+def test_a_claim_that_is_bound_late_is_attached_and_mounted_with_back_offs_of_their_own(tmp_path: Path) -> None:
+    cluster = Cluster()
+    attached: list[Object] = []
+    claimed(cluster, csi={"driver": "disk.example.com", "volumeHandle": "h"})
+    claim = cluster.objects["persistentvolumeclaims", "data"]
+    cluster.objects["persistentvolumeclaims", "data"] = {**claim, "status": {"phase": "Pending"}}
+
+    async def main() -> list[float | None]:
+        volumes = manager(tmp_path, cluster, volumes_attached=lambda: attached)
+        waits: list[float | None] = []
+        for step in range(9):
+            if step == 3:
+                cluster.objects["persistentvolumeclaims", "data"] = claim
+            if step == 6:  # there is no such driver here
+                attached.append({"name": "kubernetes.io/csi/disk.example.com^h"})
+            result = await volumes.wait_for_attach_and_mount(pod(CLAIMED))
+            waits.append(result.retry_after)
+            await asyncio.sleep(result.retry_after or 0)
+        return waits
+
+    assert run_virtual(main()) == [10, 10, 10, 0.5, 1, 2, 0.5, 1, 2]
+
+
+def test_what_is_mounted_keeps_no_pod_waiting_whatever_becomes_of_its_claim_or_secret(tmp_path: Path) -> None:
+    cluster = Cluster()
+    claimed(cluster, local={"path": str(tmp_path)})
+
+    async def main() -> list[MountResult]:
+        volumes = manager(tmp_path / "kubelet", cluster)
+        which = pod(CLAIMED, {"name": "s", "secret": {"secretName": "sec"}})
+        assert await volumes.wait_for_attach_and_mount(which) == MountResult()
+        going = {"uid": "c", "deletionTimestamp": "2026-01-01T00:00:00Z"}
+        cluster.objects["persistentvolumeclaims", "data"] = {**BOUND, "metadata": going}
+        del cluster.objects["secrets", "sec"]
+        results = []
+        for _ in range(3):  # within the back-off of what failed, and after it
+            results.append(await volumes.wait_for_attach_and_mount(which))
+            await asyncio.sleep(0.3)
+        return results
+
+    failed = [("s", 'secret "sec" not found')]
+    assert run_virtual(main()) == [MountResult(failed), MountResult(), MountResult(failed)]
 
 
 def test_a_changed_config_map_is_swapped_in_one_step_and_an_unchanged_one_not_at_all(tmp_path: Path) -> None:
@@ -296,6 +369,27 @@ def test_a_volume_given_to_a_group_is_rewritten_only_when_it_changes_and_is_neve
     seen: list[bytes] = []
     AtomicWriter(path).write({"password": FileProjection(b"third", 0o400)}, 0.0, look)
     assert (seen, (path / "password").read_bytes()) == ([b"other"], b"third")
+
+
+@pytest.mark.parametrize(
+    ("names", "allowed"), [(("a", "b"), False), (("a", "b", "b/c"), True)], ids=["not given away", "not written"]
+)
+def test_what_could_not_be_written_or_given_away_leaves_no_copy(
+    tmp_path: Path, names: tuple[str, ...], allowed: bool
+) -> None:
+    writer = AtomicWriter(tmp_path)
+    writer.write({"a": FileProjection(b"secret", 0o400)}, 0.0)
+    before = sorted(path.name for path in tmp_path.iterdir())
+
+    def own() -> None:
+        if not allowed:
+            raise PermissionError("Operation not permitted")
+
+    for _ in range(3):
+        with pytest.raises((PermissionError, FileExistsError, NotADirectoryError)):
+            writer.write(dict.fromkeys(names, FileProjection(b"other", 0o400)), 0.0, own)
+        assert sorted(path.name for path in tmp_path.iterdir()) == before
+    assert (tmp_path / "a").read_bytes() == b"secret"
 
 
 def test_memory_backed_volumes_are_as_large_as_the_pods_limit_allows(tmp_path: Path) -> None:
@@ -447,6 +541,51 @@ def test_a_local_disk_is_given_to_the_group_of_the_first_pod_and_not_again_to_th
     volumes.unmount_volumes("u-2")
     assert mount(volumes, first) == MountResult()  # its root is right by now, and it asks for no more
     assert stat.S_IMODE((disk / "f").stat().st_mode) == 0o600
+
+
+def test_a_kubelet_that_has_just_started_leaves_a_local_disk_alone_that_a_pod_has(tmp_path: Path) -> None:
+    cluster, disk = Cluster(), tmp_path / "disk"
+    local_disk(cluster, disk)
+    which = pod(CLAIMED, securityContext={"fsGroup": os.getgid()})
+    assert mount(manager(tmp_path, cluster), which) == MountResult()
+    link = tmp_path / "pods/u-1/volumes/kubernetes.io~local-volume/pv"
+    assert link.readlink() == disk
+    for uid in ("u-1", "u-2"):  # the pod itself, and one that comes first now
+        (disk / "f").chmod(0o600)
+        which["metadata"]["uid"], volumes = uid, manager(tmp_path, cluster)
+        assert mount(volumes, which) == MountResult()
+        assert volumes.volumes_for_pod(uid)["v"].path == disk
+        assert stat.S_IMODE((disk / "f").stat().st_mode) == 0o600
+    started = manager(tmp_path, cluster)
+    for uid in ("u-1", "u-2"):
+        started.unmount_volumes(uid)
+    assert PodDirectories(tmp_path).clean_up_orphaned(()) == (["u-1", "u-2"], [])
+    assert (disk / "f").exists()
+    assert mount(manager(tmp_path, cluster), which) == MountResult()
+    assert stat.S_IMODE((disk / "f").stat().st_mode) == 0o660  # nobody had it any more
+
+
+def test_a_local_disk_that_is_not_there_is_said_to_be_so_and_a_file_is_none(tmp_path: Path) -> None:
+    cluster, disk = Cluster(), tmp_path / "disk"
+    claimed(cluster, local={"path": str(disk)})
+    volumes = manager(tmp_path, cluster)
+    assert mount(volumes, pod(CLAIMED)) == MountResult([("v", f'path "{disk}" does not exist')], retry_after=0.5)
+    disk.touch()
+    refused = [("v", "only directory and block device are supported")]
+    assert mount(manager(tmp_path, cluster), pod(CLAIMED)).failures == refused
+    claimed(cluster, local={"path": f"{tmp_path}/../{tmp_path.name}"})
+    assert "must not contain '..'" in mount(manager(tmp_path, cluster), pod(CLAIMED)).failures[0][1]
+    assert not (tmp_path / "pods").exists()  # nothing was mounted
+
+
+def test_a_host_path_at_the_same_place_is_not_the_local_disk(tmp_path: Path) -> None:
+    cluster, disk = Cluster(), tmp_path / "disk"
+    local_disk(cluster, disk)
+    volumes, other = manager(tmp_path, cluster), pod({"name": "h", "hostPath": {"path": str(disk)}})
+    other["metadata"]["uid"] = "u-2"
+    assert mount(volumes, other) == MountResult()
+    assert mount(volumes, pod(CLAIMED, securityContext={"fsGroup": os.getgid()})) == MountResult()
+    assert stat.S_IMODE((disk / "f").stat().st_mode) == 0o660
 
 
 @pytest.mark.parametrize("kind", ["local", "hostPath"])

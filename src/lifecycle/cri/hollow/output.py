@@ -30,6 +30,7 @@ class Output:
         self._tty = tty
         self._pieces: asyncio.Queue[tuple[str, bytes] | None] = asyncio.Queue()
         self._room = Room()
+        self._ended = False
 
     def write(self, stream: str, data: bytes) -> None:
         """One more piece. Raises BrokenPipe when `MOST_INPUT` bytes wait."""
@@ -44,14 +45,18 @@ class Output:
         """The same, of somebody who says it anyhow: a reader who is too far behind
         hears no more of it.
         """
+        if self._ended:
+            return
         try:
             self.write(stream, data)
         except BrokenPipe:
             self.end()
 
     def end(self) -> None:
-        """There will be no more."""
-        self._pieces.put_nowait(None)
+        """There will be no more; again does no harm."""
+        if not self._ended:
+            self._ended = True
+            self._pieces.put_nowait(None)
 
     async def send(self, streams: Streams) -> None:
         """To the end."""

@@ -26,6 +26,7 @@ from lifecycle.kubelet.kubelet_pods.hosts_file import (
 from lifecycle.kubelet.kubelet_pods.mounts import subpath_of
 from lifecycle.kubelet.volume.atomic_writer import Payload
 from lifecycle.kubelet.volume.empty_dir import PERMISSIONS
+from lifecycle.kubelet.volume.local import LOCAL_PLUGIN
 from lifecycle.kubelet.volume.ownership import ownership_mask
 from lifecycle.kubelet.volume.payloads import (
     API_VOLUMES,
@@ -42,7 +43,7 @@ ROOT_DIR = Path("/var/lib/kubelet")
 TMPFS_PERMISSIONS = 0o1777
 """Of a directory in memory."""
 
-CLAIMED = "kubernetes.io/local-volume"
+CLAIMED = LOCAL_PLUGIN
 """What stands for the plugin of every claim: a directory, empty at first."""
 
 

@@ -89,18 +89,16 @@ class AtomicWriter:
             self._link_names(files)
             return False
         fresh = self._fresh_directory(now)
-        for name, file in files.items():
-            path = fresh / name
-            path.parent.mkdir(parents=True, exist_ok=True)
-            path.write_bytes(file.data)
-            path.chmod(file.mode)
-            if file.uid is not None:
-                os.chown(path, file.uid, -1)
-        own()
-        link = self.target / NEW_DATA_DIR
-        link.unlink(missing_ok=True)
-        link.symlink_to(fresh.name)
-        os.rename(link, self.target / DATA_DIR)
+        try:
+            self._fill(fresh, files)
+            own()
+            link = self.target / NEW_DATA_DIR
+            link.unlink(missing_ok=True)
+            link.symlink_to(fresh.name)
+            os.rename(link, self.target / DATA_DIR)
+        except OSError:  # or there would be one more copy for each try
+            shutil.rmtree(fresh, ignore_errors=True)
+            raise
         self._link_names(files)
         self._unlink_names(files)
         if old is not None:
@@ -119,6 +117,15 @@ class AtomicWriter:
                 path.mkdir()
                 path.chmod(0o755)
                 return path
+
+    def _fill(self, fresh: Path, files: Payload) -> None:
+        for name, file in files.items():
+            path = fresh / name
+            path.parent.mkdir(parents=True, exist_ok=True)
+            path.write_bytes(file.data)
+            path.chmod(file.mode)
+            if file.uid is not None:
+                os.chown(path, file.uid, -1)
 
     def _link_names(self, files: Payload) -> None:
         for name in {name.split("/", 1)[0] for name in files}:

@@ -6,7 +6,8 @@ every volume that a container mounts is set up, or the pod waits. It is called a
 sync, and each time writes anew what has changed in ConfigMaps, Secrets and tokens. A
 volume that failed is not tried again before its back-off is over (half a second,
 doubled up to two minutes). Of one whose claim leads nowhere nobody can say what it is;
-that is told at once.
+that is told at once. What is mounted already keeps nobody waiting, even if it can no
+longer be written anew.
 
 `unmount_volumes` is the other end: a pod that has terminated keeps nothing.
 
@@ -22,6 +23,7 @@ from __future__ import annotations
 import random
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
+from enum import Enum, auto
 from functools import partial
 from pathlib import Path
 
@@ -32,7 +34,7 @@ from lifecycle.kubelet.config.directories import (
     PodDirectories,
     escape_qualified_name,
 )
-from lifecycle.kubelet.volume import empty_dir, host_path
+from lifecycle.kubelet.volume import empty_dir, host_path, local
 from lifecycle.kubelet.volume.atomic_writer import AtomicWriter
 from lifecycle.kubelet.volume.empty_dir import EMPTY_DIR_PLUGIN, Mounter, NotedMounter
 from lifecycle.kubelet.volume.ownership import set_volume_ownership
@@ -97,11 +99,46 @@ class MountedVolume:
         )
 
 
+class _Failure(Enum):
+    """What a try came to. Each is an operation of its own upstream, with a back-off of
+    its own.
+    """
+
+    MOUNT = auto()
+    ATTACH = auto()
+    PROCESS = auto()
+
+
 @dataclass(slots=True)
 class _Trial:
+    failure: _Failure
     reason: str
     wait: float
     again_at: float
+
+
+def _unprocessed(unmounted: Mapping[str, _Trial]) -> str:
+    """What is said of all the volumes that a pod waits for, be it since now or since
+    some time. A claim that is used twice is told once.
+    """
+
+    def named(*failures: _Failure) -> str:
+        return " ".join(
+            sorted(
+                name for name, trial in unmounted.items() if trial.failure in failures
+            )
+        )
+
+    reasons = {
+        trial.reason
+        for trial in unmounted.values()
+        if trial.failure is _Failure.PROCESS
+    }
+    return (
+        f"Unable to attach or mount volumes: unmounted volumes=[{named(*_Failure)}],"
+        f" unattached volumes=[{named(_Failure.ATTACH)}], failed to process"
+        f" volumes=[{named(_Failure.PROCESS)}]: {'; '.join(sorted(reasons))}"
+    )
 
 
 @dataclass(slots=True)
@@ -150,52 +187,47 @@ class VolumeManager:
     async def wait_for_attach_and_mount(self, pod: Object) -> MountResult:
         """Set up and refresh the pod's volumes, as far as possible now."""
         uid, now = pod["metadata"]["uid"], self._clock.now()
-        result = MountResult()
-        unmounted, unattached, unprocessed, reasons = [], [], [], []
+        result, told, names = MountResult(), False, []
         for volume in mounted_volumes(pod):
             name = volume["name"]
+            names.append(name)
             trial = self._trials.get((uid, name))
             if trial is not None and now < trial.again_at:
-                unmounted.append(name)
                 continue
             try:
                 await self._set_up(pod, volume)
                 self._trials.pop((uid, name), None)
             except (VolumeError, OSError, ValueError) as error:
-                if name not in self.mounted.get(uid, {}):
-                    unmounted.append(name)
                 result.failures.append((name, str(error)))
-                self._failed((uid, name), str(error), now)
+                self._failed((uid, name), _Failure.MOUNT, str(error), now)
             except NotAttached:
-                unmounted.append(name)
-                unattached.append(name)
-                self._failed((uid, name), "", now)
+                self._failed((uid, name), _Failure.ATTACH, "", now)
             except Unprocessable as error:
-                unmounted.append(name)
-                unprocessed.append(name)
-                reasons.append(str(error))
-                wait = UNPROCESSED_BACK_OFF
-                self._trials[uid, name] = _Trial(str(error), wait, now + wait)
-        if not unmounted:
-            return result
-        if reasons:
-            lists = [
-                " ".join(sorted(names))
-                for names in (unmounted, unattached, unprocessed)
-            ]
-            result.unprocessed = (
-                f"Unable to attach or mount volumes: unmounted volumes=[{lists[0]}],"
-                f" unattached volumes=[{lists[1]}], failed to process"
-                f" volumes=[{lists[2]}]: {'; '.join(reasons)}"
-            )
-        soonest = min(self._trials[uid, name].again_at for name in unmounted)
-        result.retry_after = max(soonest - now, 0.1)
+                if name not in self.mounted.get(uid, {}):
+                    self._failed((uid, name), _Failure.PROCESS, str(error), now)
+                    told = True
+        mounted = self.mounted.get(uid, {})
+        unmounted = {
+            name: trial
+            for name in names
+            if name not in mounted and (trial := self._trials.get((uid, name)))
+        }
+        if told:
+            result.unprocessed = _unprocessed(unmounted)
+        if unmounted:
+            soonest = min(trial.again_at for trial in unmounted.values())
+            result.retry_after = max(soonest - now, 0.1)
         return result
 
-    def _failed(self, key: tuple[str, str], reason: str, now: float) -> None:
-        old = self._trials.get(key)
-        wait = INITIAL_BACK_OFF if old is None else min(old.wait * 2, MAX_BACK_OFF)
-        self._trials[key] = _Trial(reason, wait, now + wait)
+    def _failed(
+        self, key: tuple[str, str], failure: _Failure, reason: str, now: float
+    ) -> None:
+        old, wait = self._trials.get(key), INITIAL_BACK_OFF
+        if failure is _Failure.PROCESS:
+            wait = UNPROCESSED_BACK_OFF
+        elif old is not None and old.failure is failure:
+            wait = min(old.wait * 2, MAX_BACK_OFF)
+        self._trials[key] = _Trial(failure, reason, wait, now + wait)
 
     def volumes_for_pod(self, uid: str) -> Mapping[str, MountedVolume]:
         """What is mounted for a pod, by volume name. Upstream:
@@ -224,6 +256,7 @@ class VolumeManager:
         """
         volumes = self.mounted.get(uid, {})
         clean_subpaths(self._directories.volume_subpaths(uid), self.mounter)
+        local.tear_down(self._directories, uid)
         for name in list(volumes):
             volume = volumes[name]
             if volume.meta is not None:
@@ -306,21 +339,26 @@ class VolumeManager:
             self._host_path(pod, name, spec["hostPath"], read_only=read_only)
             return
         if spec.get("local"):
-            self._local(pod, name, Path(spec["local"]["path"]), read_only=read_only)
+            self._local(pod, name, persistent_volume, read_only=read_only)
             return
         verify_controller_attached_volume(persistent_volume, self._volumes_attached())
         mount_device(persistent_volume)
 
-    def _local(self, pod: Object, name: str, path: Path, *, read_only: bool) -> None:
-        """A directory that outlives pods. The first that mounts it gives it to its
-        group, as `fsGroupChangePolicy` says.
-        """
-        host_path.check_type(path, "")
-        mounted = {each.path for of in self.mounted.values() for each in of.values()}
-        if not read_only and path not in mounted:
+    def _local(
+        self, pod: Object, name: str, persistent_volume: Object, *, read_only: bool
+    ) -> None:
+        uid, meta = pod["metadata"]["uid"], persistent_volume["metadata"]
+        if name in self.mounted.get(uid, {}):
+            return
+        wanted = Path(persistent_volume["spec"]["local"]["path"])
+
+        def own() -> None:
             context = pod["spec"].get("securityContext") or {}
             policy = context.get("fsGroupChangePolicy") or "Always"
-            self._own(pod, path, read_only=False, policy=policy)
+            if not read_only:
+                self._own(pod, wanted, read_only=False, policy=policy)
+
+        path = local.set_up(self._directories, uid, meta["name"], wanted, own)
         self._note(pod, MountedVolume(name, "local", path, None, read_only))
 
     def _own(
