@@ -327,6 +327,25 @@ def test_what_nobody_will_read_takes_no_room_whichever_side_ends_first(ours: str
     run_virtual(main())
 
 
+def test_what_was_sent_before_a_reset_is_still_read() -> None:
+    async def main() -> bytes:
+        encoder = FrameEncoder()
+        near, far = pair()
+        connection = SpdyConnection(far)
+        running = asyncio.ensure_future(connection.run())
+        # containerd says how a command ended, and then resets all its streams at once
+        await near.write(encoder.syn_stream(1, {}) + encoder.data(1, b"exit code 3") + encoder.rst_stream(1))
+        stream = await anext(connection.streams())
+        await asyncio.sleep(1)
+        assert stream.over
+        said = await all_of(stream)
+        running.cancel()
+        await asyncio.gather(running, return_exceptions=True)
+        return said
+
+    assert run_virtual(main()) == b"exit code 3"
+
+
 def test_a_half_that_is_closed_does_not_keep_the_other_from_being_read() -> None:
     async def main() -> None:
         encoder = FrameEncoder()

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+from itertools import pairwise
 from typing import Any
 
 import pytest
@@ -90,7 +91,7 @@ def test_a_claim_that_wants_to_grow_asks_for_its_volume_until_that_is_its_own(
             stage.api.refuse = note
             await asyncio.sleep(30)
             assert stage.told() == []
-            waits = [after - earlier for earlier, after in zip(asked, asked[1:])]
+            waits = [after - earlier for earlier, after in pairwise(asked)]
             assert 3 < len(waits) < 20
             assert waits == sorted(waits), "later each time"
             _, body = volume(of="c")

@@ -70,14 +70,17 @@ class SpdyStream:
             self._connection.forget(self)
 
     async def reset(self) -> None:
-        """Both halves are done."""
+        """Both halves are done, and what was not read by now will not be."""
         await self._connection.send(self._connection.encoder.rst_stream(self.number))
+        self._received.discard()
         self.was_reset()
 
     def was_reset(self) -> None:
-        """Both halves are done, and what was not read by now will not be."""
-        self._closed = self._ended = True
-        self._received.discard()
+        """The other side is done with both halves. What it sent before is still to be
+        read: Go's servers reset all streams once they have said everything.
+        """
+        self._closed = True
+        self.end()
         self._connection.forget(self)
 
     def stop_reading(self) -> None:
