@@ -48,6 +48,26 @@ def test_the_last_try_is_remembered_until_the_key_is_forgotten() -> None:
     assert (backoff.get("a"), backoff.last_try("a"), backoff.is_in_backoff("a", 7)) == (0.0, 0.0, False)
 
 
+def test_other_periods_may_be_wished_for() -> None:
+    backoff = Backoff(1.0, 4.0)
+    periods = []
+    for now in (0, 8, 16, 24, 32.5):
+        backoff.next("a", now)
+        periods.append(backoff.get("a"))
+    assert periods == [1.0, 2.0, 4.0, 4.0, 1.0]
+    assert not backoff.is_in_backoff_since("a", 40, 40.6)
+
+
+def test_what_has_been_quiet_for_long_enough_is_given_back() -> None:
+    backoff = Backoff(1.0, 4.0)
+    backoff.next("a", 0)
+    backoff.next("b", 1)
+    backoff.forget_old(8)
+    assert [backoff.get(key) for key in "ab"] == [1.0, 1.0]
+    backoff.forget_old(8.5)
+    assert [backoff.get(key) for key in "ab"] == [0.0, 1.0]
+
+
 def test_all_keys_of_an_owner_are_forgotten_at_once() -> None:
     backoff = Backoff()
     for key in (("a", "x"), ("a", "y"), ("b", "x"), "a"):

@@ -13,7 +13,7 @@ from lifecycle.api.clock import VIRTUAL_EPOCH, format_time, run_virtual
 from lifecycle.api.resources import resource
 from lifecycle.api.status import failure
 from lifecycle.api.wire import Object
-from lifecycle.controllers.daemonset.daemon_set_controller import DaemonSetController
+from lifecycle.controllers.daemonset.daemon_set_controller import BACKOFF_GC_INTERVAL, BACKOFF_MAX, DaemonSetController
 
 PODS, SETS, SELECTED = resource("pods"), resource("daemonsets.apps"), {"matchLabels": LABELS}
 OWNER = {"apiVersion": "apps/v1", "kind": "DaemonSet", "name": "web", "uid": "u", "controller": True}
@@ -72,6 +72,25 @@ def test_a_pod_that_keeps_failing_is_replaced_ever_more_slowly() -> None:
             assert [round(wait) for wait in waits[-2:]] == [900, 900]
             said = f"Found failed daemon pod ns/{first} on node a, will try to kill it"
             assert ("Warning", "FailedDaemonPod", said) in stage.told()
+
+    run_virtual(main())
+
+
+@pytest.mark.parametrize("deleted", [False, True])
+def test_failures_are_forgotten_with_their_set_or_when_they_are_long_ago(deleted: bool) -> None:
+    async def main() -> None:
+        async with alone(DaemonSetController, node(), daemons()) as stage:
+            await fail(stage)
+            failures = stage.controller._failures
+            assert len(failures._entries) == 1
+            if deleted:
+                await stage.client.delete(SETS, "web", "ns")
+                await asyncio.sleep(1)
+            else:
+                await asyncio.sleep(2 * BACKOFF_MAX - 10)
+                assert len(failures._entries) == 1
+                await asyncio.sleep(10 + BACKOFF_GC_INTERVAL)
+            assert not failures._entries
 
     run_virtual(main())
 

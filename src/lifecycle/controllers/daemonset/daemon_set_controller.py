@@ -22,6 +22,7 @@ from lifecycle.api.resources import resource
 from lifecycle.api.status import StatusError
 from lifecycle.api.wire import Object
 from lifecycle.api.worker import beside, size_of
+from lifecycle.client.backoff import Backoff
 from lifecycle.client.events import EventRecorder
 from lifecycle.client.keyed_worker import RetryError, run_workers
 from lifecycle.client.rest import REQUEST_ERRORS, Client
@@ -55,6 +56,7 @@ from lifecycle.controllers.pod_template_hash import compute_hash
 
 BURST_REPLICAS = 250
 BACKOFF_INITIAL, BACKOFF_MAX = 1.0, 900.0
+BACKOFF_GC_INTERVAL = 60.0
 
 
 class DaemonSetController:
@@ -79,7 +81,7 @@ class DaemonSetController:
         self._pod_control = PodControl(client, self._recorder)
         self._expectations = ControllerExpectations(clock)
         self._queue: RateLimitingQueue[str] = RateLimitingQueue()
-        self._failures: dict[tuple[str, str, str], tuple[float, float]] = {}
+        self._failures = Backoff(BACKOFF_INITIAL, BACKOFF_MAX)
         self._pods = OwnedPods(
             informers, self._sets, "DaemonSet", self._pod_changed, self._expectations
         )
@@ -102,12 +104,16 @@ class DaemonSetController:
                 self._sets,
             ):
                 await informer.wait_for_sync()
-            await run_workers(
-                self._queue,
-                self._sync_daemon_set,
-                workers=2,
-                name="daemonset-controller",
-            )
+            async with asyncio.TaskGroup() as group:
+                group.create_task(
+                    run_workers(
+                        self._queue,
+                        self._sync_daemon_set,
+                        workers=2,
+                        name="daemonset-controller",
+                    )
+                )
+                group.create_task(self._forget_old_failures())
         finally:
             await self._recorder.stop()
 
@@ -123,6 +129,7 @@ class DaemonSetController:
     def _set_deleted(self, ds: Object) -> None:
         key = meta_namespace_key(ds)
         self._expectations.delete_expectations(key)
+        self._failures.forget_all(ds["metadata"]["uid"])
         self._queue.add(key)
 
     def _node_added(self, node: Object) -> None:
@@ -267,17 +274,19 @@ class DaemonSetController:
         """Whether a failed pod may go. Each failure on a node doubles the wait before
         the next, until there was none for twice the longest wait.
         """
-        now = self._clock.now()
+        now, failures = self._clock.now(), self._failures
         key = (ds["metadata"]["uid"], str(ds["metadata"].get("generation")), node)
-        wait, until = self._failures.get(key, (0.0, 0.0))
-        if now < until:
-            self._queue.add_after(meta_namespace_key(ds), until - now)
+        if failures.is_in_backoff(key, now):
+            wait = failures.remaining(key, failures.last_try(key), now)
+            self._queue.add_after(meta_namespace_key(ds), wait)
             return False
-        if now - (until - wait) > 2 * BACKOFF_MAX:
-            wait = 0.0
-        wait = min(wait * 2 or BACKOFF_INITIAL, BACKOFF_MAX)
-        self._failures[key] = wait, now + wait
+        failures.next(key, now)
         return True
+
+    async def _forget_old_failures(self) -> None:
+        while True:
+            self._failures.forget_old(self._clock.now())
+            await asyncio.sleep(BACKOFF_GC_INTERVAL)
 
     @staticmethod
     def _surplus_pods(
