@@ -33,11 +33,6 @@ from lifecycle.dns.wire import Reply, reply_to
 IDLE_SECONDS = 10.0
 """A TCP connection that asks nothing, or takes no answer, for this long is closed."""
 
-MAX_TCP_QUERIES = 128
-"""Questions of one connection, which is then closed. Upstream: miekg/dns, `server.go`
-(`maxTCPQueries`).
-"""
-
 MOST_LONG_REPLIES = 16
 """Datagrams that are being written at a time. Beyond that, questions which want many
 records are lost, as datagrams are that nobody has room for.
@@ -145,7 +140,7 @@ class ClusterDNS:
         try:
             with suppress(asyncio.IncompleteReadError, ConnectionError, TimeoutError):
                 pauses = Pauses()  # many questions may have come in one piece
-                for _ in range(MAX_TCP_QUERIES):
+                while True:
                     async with asyncio.timeout(IDLE_SECONDS):
                         (length,) = struct.unpack("!H", await reader.readexactly(2))
                         packet = await reader.readexactly(length)
