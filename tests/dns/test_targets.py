@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import gc
 import random
 import struct
 from collections.abc import Callable
@@ -369,6 +370,33 @@ def test_of_datagrams_that_want_much_only_so_many_are_written_at_a_time() -> Non
         datagrams.datagram_received(b"", None)
         await asyncio.sleep(1)
         assert len(sent) == MOST_LONG_REPLIES + 1
+
+    run_virtual(main())
+
+
+def test_with_the_socket_ends_what_is_being_written_for_it(monkeypatch: pytest.MonkeyPatch) -> None:
+    async def main() -> None:
+        monkeypatch.setattr("lifecycle.dns.server.beside", _slow)
+        loop, complaints = asyncio.get_running_loop(), list[dict[str, Any]]()
+        loop.set_exception_handler(lambda _, context: complaints.append(context))
+
+        class Closed:
+            def sendto(self, data: bytes, addr: object) -> None:
+                raise AttributeError("'NoneType' object has no attribute 'sendto'")
+
+        datagrams = _Datagrams(_Long())  # type: ignore[arg-type]
+        datagrams.connection_made(Closed())
+        datagrams.datagram_received(b"", None)
+        await asyncio.sleep(0.5)
+        assert len(datagrams._writing) == 1
+        datagrams.connection_lost(None)
+        await asyncio.sleep(0)
+        await asyncio.sleep(0)
+        assert not datagrams._writing
+        datagrams.datagram_received(b"small", None)  # one that had arrived before
+        await asyncio.sleep(2)
+        gc.collect()
+        assert not complaints
 
     run_virtual(main())
 

@@ -168,6 +168,11 @@ class _Datagrams(asyncio.DatagramProtocol):
     def connection_made(self, transport: Any) -> None:
         self._transport = transport
 
+    def connection_lost(self, exc: Exception | None) -> None:
+        self._transport = None
+        for task in self._writing:
+            task.cancel()
+
     def datagram_received(self, data: bytes, addr: Any) -> None:
         reply = self._server.reply_to(data, tcp=False)
         if reply is None:
