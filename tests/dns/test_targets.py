@@ -541,3 +541,46 @@ def test_an_answer_is_cut_in_a_datagram_and_not_in_a_stream() -> None:
         await informers.stop()
 
     asyncio.run(main())
+
+
+@pytest.mark.parametrize("qtype", ["A", "SRV"])
+@pytest.mark.parametrize("payload", [512, 65_535])
+def test_a_vast_answer_is_worked_out_once_however_it_is_spelled(qtype: str, payload: int) -> None:
+    def answers() -> Answerer:
+        slices = [slice_of("h", *({"addresses": [ip]} for ip in V4[:2_000]))]
+        return Answerer(KubernetesPlugin(ServiceIndex.of([service("h", "None")], slices, ["shop"])))
+
+    once, asked = answers(), list[str]()
+    targets = once.plugin.targets
+    once.plugin.targets = lambda name, kind: asked.append(name) or targets(name, kind)  # type: ignore[func-returns-value,method-assign]
+    for name in ("h.shop.svc.cluster.local", "H.shop.SVC.cluster.LOCAL", "h.Shop.svc.Cluster.Local"):
+        query = dns.message.make_query(name, qtype, use_edns=0, payload=payload).to_wire()
+        anew = respond(query, answers(), random.Random(1))
+        assert respond(query, once, random.Random(1)) == anew
+        assert name.encode().split(b".")[-1] in anew
+    assert asked == ["h.shop.svc.cluster.local."]
+    once.forget()
+    once.answer("h.shop.svc.cluster.local.", qtype)
+    assert len(asked) == 2
+
+
+def test_what_is_remembered_of_a_vast_service_is_forgotten_when_it_changes() -> None:
+    async def main() -> None:
+        server, client, informers = _server()
+        await client.create(NAMESPACE, {"metadata": {"name": "shop"}})
+        await client.create(SERVICE, service("h", "None"), "shop")
+        made = await client.create(SLICE, slice_of("h", *({"addresses": [ip]} for ip in V4[:100])), "shop")
+        task = asyncio.create_task(server.run())
+        async with asyncio.timeout(60):
+            await server.started.wait()
+        for count in (100, 90, 80):
+            made = await client.update(SLICE, made | {"endpoints": made["endpoints"][:count]})
+            for _ in range(20):
+                await asyncio.sleep(0)
+            for _ in range(2):
+                assert len(server.answer("h.shop.svc.cluster.local", "A").answer) == count
+        task.cancel()
+        await asyncio.gather(task, return_exceptions=True)
+        await informers.stop()
+
+    asyncio.run(main())

@@ -131,6 +131,7 @@ class ClusterDNS:
 
     def _changed(self, obj: Object) -> None:
         self.index.modified = int(self.clock.now())
+        self.answerer.forget()
 
     async def _serve_tcp(
         self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter
