@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import gc
 import random
 import struct
 from collections.abc import Callable
@@ -22,7 +23,7 @@ from lifecycle.client.shared_informer import SharedInformerFactory
 from lifecycle.dns.answering import Answerer
 from lifecycle.dns.kubernetes_plugin import MOST_TARGETS, KubernetesPlugin, NameDoesNotExist
 from lifecycle.dns.records import Answer, Record, RecordTarget, fqdn
-from lifecycle.dns.server import IDLE_SECONDS, MAX_TCP_QUERIES, MOST_LONG_REPLIES, ClusterDNS, _Datagrams
+from lifecycle.dns.server import IDLE_SECONDS, MOST_LONG_REPLIES, ClusterDNS, _Datagrams
 from lifecycle.dns.service_index import Port, ServiceIndex, declared_ports
 from lifecycle.dns.wire import Reply, respond
 from tests.dns.cluster import SERVICES, SLICES, service, slice_of
@@ -262,16 +263,19 @@ def test_a_connection_that_asks_nothing_for_ten_seconds_is_closed() -> None:
     run_virtual(main())
 
 
-def test_a_connection_asks_128_questions_and_then_has_to_be_opened_again() -> None:
+def test_a_connection_asks_as_many_questions_as_it_likes() -> None:
+    """CoreDNS sets its server's `MaxTCPQueries` to -1."""
+
     async def main() -> None:
         server, _, _ = _server()
         reader, writer = asyncio.StreamReader(), _Writer()
-        reader.feed_data(_framed("a.") * (MAX_TCP_QUERIES + 1))
+        reader.feed_data(_framed("a.") * 1000)
+        reader.feed_eof()
         await server._serve_tcp(reader, writer)  # type: ignore[arg-type]
         replies, rest = 0, writer.written
         while rest:
             replies, rest = replies + 1, rest[2 + int.from_bytes(rest[:2], "big") :]
-        assert replies == MAX_TCP_QUERIES == 128
+        assert replies == 1000
 
     run_virtual(main())
 
@@ -366,6 +370,33 @@ def test_of_datagrams_that_want_much_only_so_many_are_written_at_a_time() -> Non
         datagrams.datagram_received(b"", None)
         await asyncio.sleep(1)
         assert len(sent) == MOST_LONG_REPLIES + 1
+
+    run_virtual(main())
+
+
+def test_with_the_socket_ends_what_is_being_written_for_it(monkeypatch: pytest.MonkeyPatch) -> None:
+    async def main() -> None:
+        monkeypatch.setattr("lifecycle.dns.server.beside", _slow)
+        loop, complaints = asyncio.get_running_loop(), list[dict[str, Any]]()
+        loop.set_exception_handler(lambda _, context: complaints.append(context))
+
+        class Closed:
+            def sendto(self, data: bytes, addr: object) -> None:
+                raise AttributeError("'NoneType' object has no attribute 'sendto'")
+
+        datagrams = _Datagrams(_Long())  # type: ignore[arg-type]
+        datagrams.connection_made(Closed())
+        datagrams.datagram_received(b"", None)
+        await asyncio.sleep(0.5)
+        assert len(datagrams._writing) == 1
+        datagrams.connection_lost(None)
+        await asyncio.sleep(0)
+        await asyncio.sleep(0)
+        assert not datagrams._writing
+        datagrams.datagram_received(b"small", None)  # one that had arrived before
+        await asyncio.sleep(2)
+        gc.collect()
+        assert not complaints
 
     run_virtual(main())
 
@@ -505,6 +536,49 @@ def test_an_answer_is_cut_in_a_datagram_and_not_in_a_stream() -> None:
         assert reply.flags & dns.flags.TC
         assert len(reply.answer[0]) < 100
         transport.close()
+        task.cancel()
+        await asyncio.gather(task, return_exceptions=True)
+        await informers.stop()
+
+    asyncio.run(main())
+
+
+@pytest.mark.parametrize("qtype", ["A", "SRV"])
+@pytest.mark.parametrize("payload", [512, 65_535])
+def test_a_vast_answer_is_worked_out_once_however_it_is_spelled(qtype: str, payload: int) -> None:
+    def answers() -> Answerer:
+        slices = [slice_of("h", *({"addresses": [ip]} for ip in V4[:2_000]))]
+        return Answerer(KubernetesPlugin(ServiceIndex.of([service("h", "None")], slices, ["shop"])))
+
+    once, asked = answers(), list[str]()
+    targets = once.plugin.targets
+    once.plugin.targets = lambda name, kind: asked.append(name) or targets(name, kind)  # type: ignore[func-returns-value,method-assign]
+    for name in ("h.shop.svc.cluster.local", "H.shop.SVC.cluster.LOCAL", "h.Shop.svc.Cluster.Local"):
+        query = dns.message.make_query(name, qtype, use_edns=0, payload=payload).to_wire()
+        anew = respond(query, answers(), random.Random(1))
+        assert respond(query, once, random.Random(1)) == anew
+        assert name.encode().split(b".")[-1] in anew
+    assert asked == ["h.shop.svc.cluster.local."]
+    once.forget()
+    once.answer("h.shop.svc.cluster.local.", qtype)
+    assert len(asked) == 2
+
+
+def test_what_is_remembered_of_a_vast_service_is_forgotten_when_it_changes() -> None:
+    async def main() -> None:
+        server, client, informers = _server()
+        await client.create(NAMESPACE, {"metadata": {"name": "shop"}})
+        await client.create(SERVICE, service("h", "None"), "shop")
+        made = await client.create(SLICE, slice_of("h", *({"addresses": [ip]} for ip in V4[:100])), "shop")
+        task = asyncio.create_task(server.run())
+        async with asyncio.timeout(60):
+            await server.started.wait()
+        for count in (100, 90, 80):
+            made = await client.update(SLICE, made | {"endpoints": made["endpoints"][:count]})
+            for _ in range(20):
+                await asyncio.sleep(0)
+            for _ in range(2):
+                assert len(server.answer("h.shop.svc.cluster.local", "A").answer) == count
         task.cancel()
         await asyncio.gather(task, return_exceptions=True)
         await informers.stop()

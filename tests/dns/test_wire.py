@@ -17,8 +17,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from lifecycle.api.worker import LARGE
-from lifecycle.dns.records import Answer, Record
-from lifecycle.dns.wire import LARGEST, RECORD_WEIGHT, SMALLEST, balanced, reply_to, respond
+from lifecycle.dns.records import Answer, Deck, Record
+from lifecycle.dns.wire import LARGEST, RECORD_WEIGHT, SMALLEST, reply_to, respond
 
 
 class Fixed:
@@ -134,7 +134,7 @@ RECORDS = st.builds(
 
 @given(st.lists(RECORDS), st.integers())
 def test_aliases_stay_in_front_and_in_order_and_addresses_are_all_still_there(records: list[Record], seed: int) -> None:
-    found = balanced(list(records), random.Random(seed))
+    found = Deck.of(records).dealt(random.Random(seed), len(records))
     others = [record for record in records if record.type not in ("A", "AAAA")]
     assert found[: len(others)] == others
     assert sorted(found) == sorted(records)
@@ -144,7 +144,7 @@ def test_aliases_stay_in_front_and_in_order_and_addresses_are_all_still_there(re
 def test_addresses_of_both_families_are_shuffled(qtype: str) -> None:
     records = [Record("a.", 30, qtype, str(n)) for n in range(4)]
     dice = random.Random(1)
-    assert {balanced(records, dice)[0].data for _ in range(40)} == {"0", "1", "2", "3"}
+    assert {Deck.of(records).dealt(dice, 4)[0].data for _ in range(40)} == {"0", "1", "2", "3"}
 
 
 def _record(section: str) -> Callable[[int], Record]:

@@ -17,6 +17,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from ipaddress import ip_address
 
+from lifecycle.api.bounded_cache import BoundedCache
 from lifecycle.dns.kubernetes_plugin import NS_NAME, KubernetesPlugin, NameDoesNotExist
 from lifecycle.dns.records import (
     NOERROR,
@@ -40,12 +41,24 @@ REFRESH, RETRY, EXPIRE = 7200, 1800, 86400
 MAX_NEGATIVE_TTL = 300
 
 
+MANY = 64
+"""Records of an answer that is remembered until something changes."""
+
+MANY_ANSWERS = 32
+"""Of them so many are remembered: some megabytes each, at the most."""
+
+
 class Answerer:
-    """Answers questions about `plugin`'s zone and about addresses. `ttl` in seconds."""
+    """Answers questions about `plugin`'s zone and about addresses. `ttl` in seconds.
+
+    Whoever changes what the plugin knows says `forget`.
+    """
 
     def __init__(self, plugin: KubernetesPlugin, *, ttl: int = 30) -> None:
         self.plugin = plugin
         self.ttl = ttl
+        self._vast = BoundedCache[tuple[str, str], Answer](MANY_ANSWERS)
+        self.forget = self._vast.clear
 
     def answer(self, qname: str, qtype: str) -> Answer:
         """The answer to one question; names in it are spelled as asked. Outside our
@@ -72,6 +85,8 @@ class Answerer:
         return Record(zone, ttl, "SOA", f"{NS_NAME}.{zone} hostmaster.{zone} {numbers}")
 
     def _in_zone(self, qname: str, name: str, qtype: str, zone: str) -> Answer:
+        if (vast := self._vast.get((name, qtype))) is not None:
+            return vast.spelled(zone)
         message = Answer()
         if (
             name == f"{NS_NAME}.{self.plugin.zone}"
@@ -92,6 +107,12 @@ class Answerer:
         }.get(qtype, self._nothing)
         try:
             find(message, qname, name, zone)
+            if len(message.answer) > MANY:
+                if qname != name:  # whatever it is spelled like next time
+                    message = Answer()
+                    find(message, name, name, self.plugin.zone)
+                self._vast.put((name, qtype), message)
+                return message.spelled(zone)
         except NameDoesNotExist:
             return Answer(NXDOMAIN, authority=[self.soa(zone)])
         return message if message.answer else self.no_data(zone)

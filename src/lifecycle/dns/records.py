@@ -2,13 +2,14 @@
 
 The rooms that compute answers know nothing of packets; `wire` turns these into bytes.
 
-Upstream: CoreDNS 1.14, `plugin/etcd/msg/service.go` (`Service`), miekg/dns (`RR`,
-`Msg`).
+Upstream: CoreDNS 1.14, `plugin/etcd/msg/service.go` (`Service`), `plugin/loadbalance`
+(`roundRobin`), miekg/dns (`RR`, `Msg`).
 """
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+import random
+from dataclasses import dataclass, field, replace
 from typing import NamedTuple
 
 NOERROR, SERVFAIL, NXDOMAIN, REFUSED = "NOERROR", "SERVFAIL", "NXDOMAIN", "REFUSED"
@@ -34,6 +35,56 @@ class Answer:
     authority: list[Record] = field(default_factory=list)
     additional: list[Record] = field(default_factory=list)
     authoritative: bool = True
+    zone: str = ""
+    """How the asker spells the zone that SRV records lead into; empty: as they do."""
+    _decks: tuple[Deck, Deck] | None = field(default=None, repr=False, compare=False)
+
+    def spelled(self, zone: str) -> Answer:
+        """The same for somebody who spells the zone in another way."""
+        if self._decks is None:
+            self._decks = Deck.of(self.answer), Deck.of(self.additional)
+        return replace(self, zone=zone)
+
+    def dealt(self, dice: random.Random, most: int) -> Answer:
+        """At most so many records of each section, addresses in any order. What has to
+        be known for that is worked out once, and each time only what is dealt counts.
+        """
+        if self._decks is None:
+            self._decks = Deck.of(self.answer), Deck.of(self.additional)
+        answer, additional = (deck.dealt(dice, most) for deck in self._decks)
+        if self.zone:
+            answer = [_leading_into(self.zone, record) for record in answer]
+        return replace(self, answer=answer, additional=additional, _decks=None)
+
+
+class Deck(NamedTuple):
+    """The records of a section: addresses come behind the others."""
+
+    others: list[Record]
+    addresses: list[Record]
+
+    @classmethod
+    def of(cls, records: list[Record]) -> Deck:
+        """A section's records, told apart."""
+        others: list[Record] = []
+        addresses: list[Record] = []
+        for record in records:
+            (addresses if record.type in ("A", "AAAA") else others).append(record)
+        return cls(others, addresses)
+
+    def dealt(self, dice: random.Random, most: int) -> list[Record]:
+        """Aliases first, addresses in any order, so that clients which take the first
+        share the load; the rest as it was.
+        """
+        chosen = dice.sample(self.addresses, min(most, len(self.addresses)))
+        return self.others[:most] + chosen
+
+
+def _leading_into(zone: str, record: Record) -> Record:
+    """Names of owners need no such care: in a packet they point to the question's."""
+    if record.type != "SRV" or record.data.endswith(zone):
+        return record
+    return record._replace(data=record.data[: -len(zone)] + zone)
 
 
 class RecordTarget(NamedTuple):

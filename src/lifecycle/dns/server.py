@@ -33,11 +33,6 @@ from lifecycle.dns.wire import Reply, reply_to
 IDLE_SECONDS = 10.0
 """A TCP connection that asks nothing, or takes no answer, for this long is closed."""
 
-MAX_TCP_QUERIES = 128
-"""Questions of one connection, which is then closed. Upstream: miekg/dns, `server.go`
-(`maxTCPQueries`).
-"""
-
 MOST_LONG_REPLIES = 16
 """Datagrams that are being written at a time. Beyond that, questions which want many
 records are lost, as datagrams are that nobody has room for.
@@ -136,6 +131,7 @@ class ClusterDNS:
 
     def _changed(self, obj: Object) -> None:
         self.index.modified = int(self.clock.now())
+        self.answerer.forget()
 
     async def _serve_tcp(
         self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter
@@ -145,7 +141,7 @@ class ClusterDNS:
         try:
             with suppress(asyncio.IncompleteReadError, ConnectionError, TimeoutError):
                 pauses = Pauses()  # many questions may have come in one piece
-                for _ in range(MAX_TCP_QUERIES):
+                while True:
                     async with asyncio.timeout(IDLE_SECONDS):
                         (length,) = struct.unpack("!H", await reader.readexactly(2))
                         packet = await reader.readexactly(length)
@@ -172,6 +168,11 @@ class _Datagrams(asyncio.DatagramProtocol):
 
     def connection_made(self, transport: Any) -> None:
         self._transport = transport
+
+    def connection_lost(self, exc: Exception | None) -> None:
+        self._transport = None
+        for task in self._writing:
+            task.cancel()
 
     def datagram_received(self, data: bytes, addr: Any) -> None:
         reply = self._server.reply_to(data, tcp=False)

@@ -7,7 +7,7 @@ client asks again over TCP.
 
 Upstream: CoreDNS 1.14, `core/dnsserver/server.go` (`ServeDNS`), `request/request.go`
 (`Scrub`, `SizeAndDo`), `request/edns0.go`, `plugin/pkg/edns` (`Version`),
-`plugin/loadbalance` (`roundRobin`); miekg/dns (`Truncate`, `DefaultMsgAcceptFunc`,
+miekg/dns (`Truncate`, `DefaultMsgAcceptFunc`,
 `SetRcodeFormatError`).
 """
 
@@ -16,7 +16,7 @@ from __future__ import annotations
 import random
 import struct
 from collections.abc import Iterable, Iterator
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from io import BytesIO
 from typing import Protocol
 
@@ -91,6 +91,10 @@ class Reply:
     message: dns.message.Message
     answer: Answer = field(default_factory=Answer)
     size: int = LARGEST
+    seed: int = 0
+    """Of the dice that say which addresses come first. They are thrown when the reply
+    is written, which may be beside the loop.
+    """
 
     @property
     def weight(self) -> int:
@@ -101,7 +105,12 @@ class Reply:
 
     def packet(self) -> bytes:
         """Its bytes; empty if there is no room even without records."""
-        return _fitted(self.message, self.answer, self.size)
+        answer = self.answer
+        if len(answer.answer) + len(answer.additional) > 1:
+            # so many do not fit, whatever they are: it will show that some are missing
+            most = self.size // RECORD_HEAD.size
+            answer = answer.dealt(random.Random(self.seed), most)
+        return _fitted(self.message, answer, self.size)
 
 
 def respond(
@@ -152,13 +161,8 @@ def reply_to(
     if query.edns >= 0:
         kept = [option for option in query.options if option.otype in ECHOED_OPTIONS]
         reply.use_edns(0, query.ednsflags & ECHOED_FLAGS, query.payload, options=kept)
-    shuffled = replace(
-        answer,
-        answer=balanced(answer.answer, dice),
-        additional=balanced(answer.additional, dice),
-    )
     size = LARGEST if tcp else max(SMALLEST, query.payload)  # 0 without EDNS
-    return Reply(reply, shuffled, size)
+    return Reply(reply, answer, size, dice.getrandbits(32))
 
 
 def _unread(number: int, flags: int) -> dns.message.Message:
@@ -204,17 +208,6 @@ def _fitted(reply: dns.message.Message, answer: Answer, size: int) -> bytes:
     packet.seek(0)
     packet.write(HEADER.pack(number, flags, *counts))
     return packet.getvalue()
-
-
-def balanced(records: list[Record], dice: random.Random) -> list[Record]:
-    """Aliases first, addresses in any order, so that clients which take the first share
-    the load; the rest as it was.
-    """
-    addresses = [record for record in records if record.type in ("A", "AAAA")]
-    dice.shuffle(addresses)
-    return [
-        record for record in records if record.type not in ("A", "AAAA")
-    ] + addresses
 
 
 def _placed(
