@@ -15,6 +15,7 @@ from hypothesis import strategies as st
 
 from lifecycle.api.clock import Clock, run_virtual
 from lifecycle.api.resources import resource
+from lifecycle.api.worker import LARGE
 from lifecycle.client.rest import Client
 from lifecycle.client.shared_informer import SharedInformerFactory
 from lifecycle.dns.answering import Answerer
@@ -22,7 +23,7 @@ from lifecycle.dns.kubernetes_plugin import MOST_TARGETS, KubernetesPlugin, Name
 from lifecycle.dns.records import Answer, Record, RecordTarget, fqdn
 from lifecycle.dns.server import IDLE_SECONDS, MAX_TCP_QUERIES, MOST_LONG_REPLIES, ClusterDNS, _Datagrams
 from lifecycle.dns.service_index import Port, ServiceIndex, declared_ports
-from lifecycle.dns.wire import Reply
+from lifecycle.dns.wire import RECORD_WEIGHT, Reply
 from tests.dns.cluster import SERVICES, SLICES, service, slice_of
 from tests.fake_api import FakeAPI
 
@@ -320,7 +321,9 @@ def test_many_connections_are_answered_one_at_a_time(monkeypatch: pytest.MonkeyP
 
 def test_of_datagrams_that_want_much_only_so_many_are_written_at_a_time() -> None:
     class Long:
-        reply = Reply(dns.message.Message(1), Answer(answer=[Record("a.", 30, "A", "10.1.1.1")] * 4_000))
+        reply = Reply(
+            dns.message.Message(1), Answer(answer=[Record("a.", 30, "A", "10.1.1.1")] * (LARGE // RECORD_WEIGHT + 1))
+        )
 
         def reply_to(self, packet: bytes, *, tcp: bool) -> Reply:
             return self.reply
