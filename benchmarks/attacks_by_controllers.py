@@ -30,7 +30,7 @@ async def come_and_go(who: Attacker, count: int = 10) -> set[int]:
     return statuses
 
 
-@attack("budgets: 200 with selectors of 200 KB, and ten pods")
+@attack("budgets: 200 with selectors of 200 KB, ten pods, and one that is evicted")
 async def budgets(who: Attacker) -> set[int]:
     statuses: set[int] = set()
     for number in range(200):
@@ -44,6 +44,15 @@ async def budgets(who: Attacker) -> set[int]:
         }
         statuses.add(await who.ask("POST", BUDGETS, body))
     statuses |= await come_and_go(who)
+    evicted = {**pod(), "metadata": {"name": "evicted"}}
+    statuses.add(await who.ask("POST", PODS, evicted))
+    await asyncio.sleep(5)  # a pod that does not run yet goes without asking any budget
+    eviction = {"apiVersion": "policy/v1", "kind": "Eviction", "metadata": {"name": "evicted"}}
+    statuses |= await who.many(
+        5, "POST", f"{PODS}/evicted/eviction", {**eviction, "deleteOptions": {"dryRun": ["All"]}}
+    )
+    statuses.add(await who.ask("POST", f"{PODS}/evicted/eviction", eviction))
+    await asyncio.sleep(2)
     statuses.add(await who.ask("DELETE", BUDGETS))
     await asyncio.sleep(2)
     return statuses

@@ -294,3 +294,72 @@ def test_streams_share_the_room_for_what_is_unread_and_a_reset_gives_it_back() -
         await asyncio.gather(running, return_exceptions=True)
 
     run_virtual(main())
+
+
+@pytest.mark.parametrize("ours", ["close", "reset", ""])
+@pytest.mark.parametrize("theirs", ["fin", "rst", "more"])
+def test_what_nobody_will_read_takes_no_room_whichever_side_ends_first(ours: str, theirs: str) -> None:
+    async def main() -> None:
+        encoder = FrameEncoder()
+        near, far = pair()
+        connection = SpdyConnection(far)
+        running = asyncio.ensure_future(connection.run())
+        await near.write(encoder.syn_stream(1, {}) + encoder.data(1, bytes(UNREAD // 2)))
+        stream = await anext(connection.streams())
+        if theirs == "fin":
+            await near.write(encoder.data(1, b"", fin=True))
+        await asyncio.sleep(1)
+        assert connection.room.taken >= UNREAD // 2
+        stream.stop_reading()
+        if ours:
+            await getattr(stream, ours)()
+        if theirs == "rst":
+            await near.write(encoder.rst_stream(1))
+        elif theirs == "more":
+            await near.write(encoder.data(1, bytes(UNREAD)) * 3 + encoder.data(1, b"", fin=True))
+        await asyncio.sleep(1)
+        assert connection.room.taken == 0
+        assert stream.over or not ours
+        assert list(connection._streams) == ([] if stream.over else [1])
+        running.cancel()
+        await asyncio.gather(running, return_exceptions=True)
+
+    run_virtual(main())
+
+
+def test_what_was_sent_before_a_reset_is_still_read() -> None:
+    async def main() -> bytes:
+        encoder = FrameEncoder()
+        near, far = pair()
+        connection = SpdyConnection(far)
+        running = asyncio.ensure_future(connection.run())
+        # containerd says how a command ended, and then resets all its streams at once
+        await near.write(encoder.syn_stream(1, {}) + encoder.data(1, b"exit code 3") + encoder.rst_stream(1))
+        stream = await anext(connection.streams())
+        await asyncio.sleep(1)
+        assert stream.over
+        said = await all_of(stream)
+        running.cancel()
+        await asyncio.gather(running, return_exceptions=True)
+        return said
+
+    assert run_virtual(main()) == b"exit code 3"
+
+
+def test_a_half_that_is_closed_does_not_keep_the_other_from_being_read() -> None:
+    async def main() -> None:
+        encoder = FrameEncoder()
+        near, far = pair()
+        connection = SpdyConnection(far)
+        running = asyncio.ensure_future(connection.run())
+        await near.write(encoder.syn_stream(1, {}) + encoder.data(1, b"question", fin=True))
+        stream = await anext(connection.streams())
+        await asyncio.sleep(1)
+        await stream.close()
+        assert stream.over
+        assert await all_of(stream) == b"question"
+        assert connection.room.taken == 0
+        running.cancel()
+        await asyncio.gather(running, return_exceptions=True)
+
+    run_virtual(main())

@@ -74,5 +74,9 @@ def test_what_is_discarded_gives_its_room_to_others() -> None:
         await asyncio.sleep(1)
         assert [task.done() for task in feeding] == [True, True]
         assert room.taken == 0
+        for _ in range(3):  # what comes later is not kept either
+            async with asyncio.timeout(1):
+                await full.feed(bytes(UNREAD))
+        assert room.taken == 0
 
     run_virtual(main())

@@ -8,9 +8,12 @@ from typing import Any
 
 import pytest
 
+from lifecycle.api.labels import selector_from_label_selector
 from lifecycle.api.resources import resource
 from lifecycle.api.status import StatusError
 from lifecycle.api.wire import Object
+from lifecycle.apiserver.storage.cacher import cached_object
+from lifecycle.apiserver.storage.cacher.cached_object import Cached
 from lifecycle.client.rest import Client
 from lifecycle.cluster.rehearsal import RehearsedCluster, rehearse
 
@@ -137,6 +140,45 @@ def test_only_so_many_evictions_may_wait_for_the_controller(waiting: int, too_ma
         assert message.endswith("DisruptedPods map too big - too many evictions not confirmed by PDB controller")
 
     rehearse(main, without=("controllers", "kubelet", "scheduler"))
+
+
+def test_selectors_of_budgets_are_read_once_however_many_evictions_ask_them(monkeypatch: pytest.MonkeyPatch) -> None:
+    read: list[Any] = []
+
+    def reading(selector: Any) -> Any:
+        read.append(selector)
+        return selector_from_label_selector(selector)
+
+    monkeypatch.setattr(cached_object, "selector_from_label_selector", reading)
+
+    async def scene(cluster: RehearsedCluster, client: Client) -> None:
+        for number in range(5):
+            selector: Object = {"matchLabels": {"app": f"other{number}"}}
+            body: Object = {"metadata": {"name": f"other{number}"}, "spec": {"selector": selector, "minAvailable": 1}}
+            await client.create(BUDGETS, body, "default")
+        elsewhere = {"metadata": {"name": "elsewhere"}, "spec": {"selector": {"matchLabels": WEB}, "minAvailable": 9}}
+        await client.create(BUDGETS, elsewhere, "kube-system")
+        await asyncio.sleep(10)
+        for name in await names(cluster):
+            await evict(client, name, dryRun=["All"])
+            await evict(client, name, dryRun=["All"])
+        assert len(read) == 1 + 5, "its own and the five others, each of them once; what is elsewhere is not asked"
+        body = await client.get(BUDGETS, "other0", "default")
+        await client.update(BUDGETS, {**body, "spec": {**body["spec"], "selector": {"matchLabels": WEB}}})
+        answer = await evict(client, (await names(cluster))[0], dryRun=["All"])
+        assert answer["code"] == 500, "the new selector counts: now there are two"
+
+    guarded(scene, minAvailable=1)
+
+
+def test_what_is_superseded_keeps_no_selector() -> None:
+    cached = Cached("/b", {"spec": {"selector": {"matchLabels": WEB}}}, 7)
+    assert cached.selector is cached.selector
+    assert cached.selector.matches({"app": "web", "more": "labels"})
+    assert not cached.selector.matches({"app": "other"})
+    cached.superseded()
+    assert cached._selector is None
+    assert Cached("/c", {}, 8).selector.nothing
 
 
 def test_an_evicted_pod_says_who_took_it_away() -> None:

@@ -31,7 +31,6 @@ from lifecycle.kubectl.generators.create_deployment import create_deployment
 from lifecycle.kubelet.eviction.eviction_manager import MONITORING_INTERVAL
 from lifecycle.kubelet.kubelet_node_status import STATUS_REPORT_FREQUENCY
 from lifecycle.kubelet.nodestatus import machine_info
-from lifecycle.kubelet.volumemanager.volume_manager import POD_ATTACH_AND_MOUNT_TIMEOUT
 from lifecycle.proxy.iptables.chains import chain_hash
 from lifecycle.proxy.iptables.config import ProxierConfig
 from lifecycle.scheduler.backend.queue.scheduling_queue import POD_MAX_IN_UNSCHEDULABLE_PODS_DURATION
@@ -141,10 +140,6 @@ NUMBERS: dict[str, tuple[bool, dict[str, str]]] = {
     "is there enough memory": (
         MONITORING_INTERVAL == 10,
         {"book/kubelet/status": "Every ten seconds it asks how much there is."},
-    ),
-    "a pod that waits for its volumes says so after": (
-        120 <= POD_ATTACH_AND_MOUNT_TIMEOUT < 125,
-        {"book/kubelet/volumes": "After two minutes it says so in an event."},
     ),
     "a probe is believed after": (
         probe()["failureThreshold"] == 3,

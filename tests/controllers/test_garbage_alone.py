@@ -285,6 +285,28 @@ def test_dependents_are_let_go_some_at_a_time(monkeypatch: pytest.MonkeyPatch) -
     assert len(busy) == 2 * len(dependents)
 
 
+def test_those_that_cannot_be_let_go_keep_nobody_else() -> None:
+    """Were each of them the end of a worker, twenty of them would be the end of all."""
+    webhook = failure(403, "Forbidden", "a webhook says no", {})
+
+    def refuse(request: Request) -> StatusError | None:
+        if request.method != "PATCH":
+            return None
+        if request.path.endswith("/broken"):
+            raise ConnectionResetError("the way there broke")
+        return webhook if "/kept" in request.path else None
+
+    kept = [thing(f"kept{number}", ref("a")) for number in range(WORKERS)]
+    free = [thing(f"free{number}", ref("a")) for number in range(2 * WORKERS)]
+    found, owners = collected(
+        (thing("a", finalizers=(ORPHAN,), going=True), thing("broken", ref("a")), *kept, *free), refuse
+    )
+    assert {name for name, by in owners.items() if by} == {"broken"} | {f"kept{number}" for number in range(WORKERS)}
+    assert "a" in owners
+    assert "patch a finalizers=" not in found
+    assert found.count("patch kept0 owners=-a") > 1, "it is tried again"
+
+
 async def change(stage: Alone, name: str, **meta: Any) -> None:
     body = await stage.client.get(MAPS, name, "ns")
     await stage.client.update(MAPS, {**body, "metadata": {**body["metadata"], **meta}})

@@ -44,6 +44,11 @@ GOING: dict[str, Any] = {"deletionTimestamp": at(90), "deletionGracePeriodSecond
         (pod(ended("a", 10), inits=(ended("first", 99),)), 10),
         (pod(ended("a", 10), ended("b", None), ready=50), 50),  # one of them never said
         (pod(ended("a", 10), inits=(ended("side", None),), ready=50), 50),
+        # the sidecars are asked after the containers, and without them, should one of those not have ended
+        (pod(ended("a", None), inits=(ended("side", 15),), ready=50), 15),
+        (pod(ended("a", 99), ended("b", None), inits=(ended("first", 5), ended("side", 15)), ready=50), 15),
+        (pod(ended("a", None), inits=(ended("first", 5),), ready=50), 50),
+        (pod(inits=(ended("side", 15),)), 15),
         (pod(ready=50, **GOING), 50),  # evicted before anything ran
         (pod(**GOING), 60),
         (pod(deletionTimestamp=at(90)), 90),

@@ -11,8 +11,9 @@ from tests.controllers.test_refused_requests import LABELS, TEMPLATE, work
 
 from lifecycle.api.clock import VIRTUAL_EPOCH, format_time, run_virtual
 from lifecycle.api.resources import resource
-from lifecycle.api.status import failure
-from lifecycle.api.wire import Object
+from lifecycle.api.status import StatusError, conflict, failure
+from lifecycle.api.wire import Object, Request
+from lifecycle.client.retry import STEPS, WAIT
 from lifecycle.controllers.statefulset.stateful_pods import stateful_pod
 from lifecycle.controllers.statefulset.stateful_set_control import BURST_REPLICAS
 from lifecycle.controllers.statefulset.stateful_set_controller import StatefulSetController
@@ -134,6 +135,71 @@ def test_a_claim_belongs_to_whom_the_policy_says() -> None:
                     " could not update claim data-web-0 for delete policy ownerRefs: no more"
                 )
                 assert ("Warning", "FailedUpdate", text) in stage.told()
+
+    run_virtual(main())
+
+
+@pytest.mark.parametrize("kind", ["pods", "persistentvolumeclaims"])
+def test_who_writes_a_pod_or_its_claim_in_between_does_not_make_the_sync_fail(kind: str) -> None:
+    """The claim's refusal is told, as upstream tells it; the pod's is not, as it is tried again."""
+    row, asked, said = resource(kind), [], []
+
+    async def main() -> None:
+        async with alone(StatefulSetController, stateful(volumeClaimTemplates=templates("data"))) as stage:
+            await ready(stage, "web-0")
+
+            def somebody_is_quicker(request: Request) -> None:
+                if request.method == "PUT" and request.path.endswith("/data-web-0") and not asked:
+                    (stored,) = stage.items(kind)
+                    meta = {**stored["metadata"], "annotations": {"by": "somebody"}}
+                    stage.api.write("MODIFIED", row, {**stored, "metadata": meta})
+                if request.method in ("GET", "PUT") and "web-0" in request.path:
+                    asked.append(f"{request.method} {request.path.rpartition('/')[2]}")
+
+            stage.api.refuse = somebody_is_quicker
+            (found,) = stage.items("statefulsets.apps")
+            delete = {"whenDeleted": "Delete", "whenScaled": "Retain"}
+            await stage.client.update(
+                SETS, {**found, "spec": {**found["spec"], "persistentVolumeClaimRetentionPolicy": delete}}
+            )
+            await asyncio.sleep(60)
+            (claim,), (stored,) = stage.items("persistentvolumeclaims"), stage.items(kind)
+            assert [each["kind"] for each in claim["metadata"]["ownerReferences"]] == ["StatefulSet"]
+            assert stored["metadata"]["annotations"] == {"by": "somebody"}
+            said.extend(each for each in stage.told() if each[1].endswith("Update"))
+
+    run_virtual(main())
+    done = ("Normal", "SuccessfulUpdate", "Update Pod web-0 in StatefulSet web successful")
+    if kind == "pods":
+        # what the second look at the claims finds is well, so nothing is left to be written
+        assert asked == ["PUT data-web-0", "PUT web-0", "GET web-0", "GET data-web-0"]
+        assert said == [done]
+    else:
+        assert asked == ["PUT data-web-0", "GET data-web-0", "PUT data-web-0", "PUT web-0"]
+        assert [each[:2] for each in said] == [("Warning", "FailedUpdate"), done[:2]]
+        assert "could not update claim data-web-0 for delete policy ownerRefs" in said[0][2]
+
+
+def test_a_pod_that_somebody_always_writes_first_fails_at_last_and_is_told_once() -> None:
+    async def main() -> None:
+        async with alone(StatefulSetController, stateful(volumeClaimTemplates=templates("data"))) as stage:
+            await ready(stage, "web-0")
+            kept = stage.items("persistentvolumeclaims")[0]
+
+            def always_quicker(request: Request) -> StatusError | None:
+                if request.method != "PUT" or not request.path.endswith("/pods/web-0"):
+                    return None
+                stage.api.write("MODIFIED", CLAIMS, kept)  # the claim is as before, too
+                return conflict("pods", "web-0")
+
+            stage.api.refuse = always_quicker
+            (found,) = stage.items("statefulsets.apps")
+            spec = {**found["spec"], "persistentVolumeClaimRetentionPolicy": {"whenDeleted": "Delete"}}
+            await stage.client.update(SETS, {**found, "spec": spec})
+            await asyncio.sleep((STEPS - 1) * WAIT + 0.005)
+            assert len(stage.writes("PUT")) >= STEPS
+            stage.api.refuse = lambda request: None
+            assert [each[:2] for each in stage.told() if each[1] == "FailedUpdate"] == [("Warning", "FailedUpdate")]
 
     run_virtual(main())
 

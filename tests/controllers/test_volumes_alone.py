@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+from itertools import pairwise
 from typing import Any
 
 import pytest
@@ -10,7 +11,8 @@ from tests.controllers.alone import Alone, alone
 
 from lifecycle.api.clock import VIRTUAL_EPOCH, format_time, run_virtual
 from lifecycle.api.resources import resource
-from lifecycle.api.wire import Object
+from lifecycle.api.wire import Object, Request
+from lifecycle.controllers.persistentvolume.expand_controller import ExpandController
 from lifecycle.controllers.persistentvolume.pv_controller import PersistentVolumeController
 
 CLAIMS, VOLUMES = resource("persistentvolumeclaims"), resource("persistentvolumes")
@@ -53,6 +55,68 @@ def one(stage: Alone, kind: str, name: str) -> Object:
 def phases(stage: Alone) -> dict[str, str]:
     both = [*stage.items("persistentvolumeclaims"), *stage.items("persistentvolumes")]
     return {each["metadata"]["name"]: (each.get("status") or {}).get("phase", "") for each in both}
+
+
+def growing() -> tuple[str, Object]:
+    """A claim that has one and wants three."""
+    kind, body = claim(volumeName="v", resources={"requests": {"storage": "3Gi"}})
+    return kind, {**body, "status": {"phase": "Bound", "capacity": {"storage": "1Gi"}}}
+
+
+WAITS = ("Normal", "ExternalExpanding", "waiting for an external controller to expand this PVC")
+
+
+@pytest.mark.parametrize(
+    "before",
+    [
+        None,
+        volume(),
+        volume(of="c", uid="another"),
+        volume(spec={"claimRef": {"namespace": "other", "uid": "claim-c"}}),
+    ],
+)
+def test_a_claim_that_wants_to_grow_asks_for_its_volume_until_that_is_its_own(
+    before: tuple[str, Object] | None,
+) -> None:
+    asked: list[float] = []
+
+    async def main() -> None:
+        objects = [growing()] if before is None else [growing(), before]
+        async with alone(ExpandController, *objects) as stage:
+
+            def note(request: Request) -> None:
+                if request.method == "GET" and request.path.endswith("/persistentvolumes/v"):
+                    asked.append(stage.api.clock.now())
+
+            stage.api.refuse = note
+            await asyncio.sleep(30)
+            assert stage.told() == []
+            waits = [after - earlier for earlier, after in pairwise(asked)]
+            assert 3 < len(waits) < 20
+            assert waits == sorted(waits), "later each time"
+            _, body = volume(of="c")
+            stage.api.write("MODIFIED" if before else "ADDED", VOLUMES, body)
+            await asyncio.sleep(60)
+            assert stage.told() == [WAITS]
+            count = len(asked)
+            await asyncio.sleep(600)
+            assert len(asked) == count
+
+    run_virtual(main())
+
+
+def test_a_claim_that_has_grown_while_its_volume_was_waited_for_waits_for_nobody() -> None:
+    async def main() -> None:
+        kind, body = growing()
+        async with alone(ExpandController, (kind, body)) as stage:
+            (stored,) = stage.items(kind)
+            full = {**stored, "status": {"phase": "Bound", "capacity": {"storage": "3Gi"}}}
+            await stage.client.update(CLAIMS, full, subresource="status")
+            stage.api.write("ADDED", VOLUMES, volume(of="c")[1])
+            await asyncio.sleep(60)
+            assert stage.told() == []
+
+    run_virtual(main())
 
 
 def seen(*objects: tuple[str, Object]) -> tuple[dict[str, str], list[tuple[str, str, str]]]:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import random
 import struct
 from collections.abc import Callable
 from typing import Any
@@ -23,7 +24,7 @@ from lifecycle.dns.kubernetes_plugin import MOST_TARGETS, KubernetesPlugin, Name
 from lifecycle.dns.records import Answer, Record, RecordTarget, fqdn
 from lifecycle.dns.server import IDLE_SECONDS, MAX_TCP_QUERIES, MOST_LONG_REPLIES, ClusterDNS, _Datagrams
 from lifecycle.dns.service_index import Port, ServiceIndex, declared_ports
-from lifecycle.dns.wire import RECORD_WEIGHT, Reply
+from lifecycle.dns.wire import RECORD_WEIGHT, Reply, respond
 from tests.dns.cluster import SERVICES, SLICES, service, slice_of
 from tests.fake_api import FakeAPI
 
@@ -291,21 +292,29 @@ def test_a_connection_that_takes_no_answer_for_ten_seconds_is_closed() -> None:
     run_virtual(main())
 
 
-def test_many_connections_are_answered_one_at_a_time(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Otherwise a hundred of them would have a hundred answers in one turn of the loop."""
-    busy: list[int] = [0, 0]
+class _Long:
+    """Answers for a Service with just enough endpoints to be long, or with one if the name is small."""
 
-    async def slow(size: int, work: Callable[[], bytes]) -> bytes:
-        busy[0] += 1
-        busy[1] = max(busy)
+    def reply_to(self, packet: bytes, *, tcp: bool) -> Reply:
+        count = 1 if b"small" in packet else LARGE // RECORD_WEIGHT + 1
+        return Reply(dns.message.Message(1), Answer(answer=[Record("a.", 30, "A", "10.1.1.1")] * count))
+
+
+async def _slow(size: int, work: Callable[[], bytes]) -> bytes:
+    """The worker, which has its time."""
+    if size > LARGE:
         await asyncio.sleep(1)
-        busy[0] -= 1
-        return work()
+    return work()
+
+
+def test_connections_that_want_much_are_answered_one_at_a_time(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Otherwise a hundred of them would have a hundred answers in one turn of the loop."""
 
     async def main() -> None:
-        monkeypatch.setattr("lifecycle.dns.server.beside", slow)
+        monkeypatch.setattr("lifecycle.dns.server.beside", _slow)
         server, _, _ = _server()
-        writers = [_Writer() for _ in range(5)]
+        monkeypatch.setattr(server, "reply_to", _Long().reply_to)
+        writers = [_Writer() for _ in range(25)]
         begin = asyncio.get_running_loop().time()
         async with asyncio.TaskGroup() as group:
             for writer in writers:
@@ -313,27 +322,41 @@ def test_many_connections_are_answered_one_at_a_time(monkeypatch: pytest.MonkeyP
                 reader.feed_data(_framed("a."))
                 reader.feed_eof()
                 group.create_task(server._serve_tcp(reader, writer))  # type: ignore[arg-type]
+        # whoever waits for longer than a connection may be idle is answered, too
         assert all(writer.written for writer in writers)
-        assert (busy, asyncio.get_running_loop().time() - begin) == ([0, 1], 5.0)
+        ends = sorted(writer.closed_at - begin for writer in writers if writer.closed_at is not None)
+        assert ends == [*range(1, 26)]
+        assert len(writers) > IDLE_SECONDS
+
+    run_virtual(main())
+
+
+def test_who_asks_little_does_not_wait_for_those_who_ask_much(monkeypatch: pytest.MonkeyPatch) -> None:
+    async def main() -> None:
+        monkeypatch.setattr("lifecycle.dns.server.beside", _slow)
+        server, _, _ = _server()
+        monkeypatch.setattr(server, "reply_to", _Long().reply_to)
+        begin = asyncio.get_running_loop().time()
+        writers = {name: _Writer() for name in (*(f"large{n}." for n in range(20)), "small.")}
+        async with asyncio.TaskGroup() as group:
+            for name, writer in writers.items():
+                reader = asyncio.StreamReader()
+                reader.feed_data(_framed(name))
+                reader.feed_eof()
+                group.create_task(server._serve_tcp(reader, writer))  # type: ignore[arg-type]
+        assert writers["small."].closed_at == begin
+        assert len(writers["small."].written) > 12
 
     run_virtual(main())
 
 
 def test_of_datagrams_that_want_much_only_so_many_are_written_at_a_time() -> None:
-    class Long:
-        reply = Reply(
-            dns.message.Message(1), Answer(answer=[Record("a.", 30, "A", "10.1.1.1")] * (LARGE // RECORD_WEIGHT + 1))
-        )
-
-        def reply_to(self, packet: bytes, *, tcp: bool) -> Reply:
-            return self.reply
-
     class Sent(list[bytes]):
         def sendto(self, data: bytes, addr: object) -> None:
             self.append(data)
 
     async def main() -> None:
-        datagrams, sent = _Datagrams(Long()), Sent()  # type: ignore[arg-type]
+        datagrams, sent = _Datagrams(_Long()), Sent()  # type: ignore[arg-type]
         datagrams.connection_made(sent)
         for _ in range(100):
             datagrams.datagram_received(b"", None)
@@ -354,9 +377,40 @@ def test_of_a_vast_service_there_is_as_much_as_a_message_has_room_for_and_each_a
     many = KubernetesPlugin(ServiceIndex.of([service("h", "None")], slices, ["shop"]))
     name = "h.shop.svc.cluster.local."
     addresses = [target.host for target in many.targets(name, "A")]
-    assert len(set(addresses)) == len(addresses) == MOST_TARGETS == 4096
+    assert len(set(addresses)) == len(addresses) == 6_000
     assert [target.port for target in many.targets(name, "SRV")[:51]] == [*range(1, 51), 1]
-    assert len(many.targets(name, "SRV")) == MOST_TARGETS
+    assert len(many.targets(name, "SRV")) == MOST_TARGETS == 4096
+
+
+V4 = [f"10.{i // 40_000}.{i // 200 % 200}.{i % 200}" for i in range(5_000)]
+V6 = [f"fd00::{i:x}" for i in range(1, 1_000)]
+
+
+@pytest.mark.parametrize("kind", ["headless", "ClusterIP"])
+def test_a_family_is_looked_for_behind_any_number_of_the_other(kind: str) -> None:
+    if kind == "headless":
+        slices = [slice_of("h", *({"addresses": [ip]} for ip in (*V4, *V6)))]
+        vast = service("h", "None")
+    else:
+        slices, vast = [], service("h", V4[0])
+        vast["spec"]["clusterIPs"] = [*V4, *V6]
+    answers = Answerer(KubernetesPlugin(ServiceIndex.of([vast], slices, ["shop"])))
+    for qtype, ips in (("A", V4), ("AAAA", V6)):
+        assert [record.data for record in answers.answer("h.shop.svc.cluster.local", qtype).answer] == ips
+
+
+def test_of_more_addresses_than_fit_each_has_its_share() -> None:
+    slices = [slice_of("h", *({"addresses": [ip]} for ip in V4))]
+    answers = Answerer(KubernetesPlugin(ServiceIndex.of([service("h", "None")], slices, ["shop"])))
+    dice, firsts = random.Random(1), set[str]()
+    query = dns.message.make_query("h.shop.svc.cluster.local", "A").to_wire()
+    for _ in range(200):
+        reply = dns.message.from_wire(respond(query, answers, dice))
+        assert reply.flags & dns.flags.TC
+        firsts.update(record.address for record in reply.answer[0])
+    places = [V4.index(ip) for ip in firsts]
+    assert len(places) > 2_000
+    assert sum(place >= MOST_TARGETS for place in places) > len(places) // 10
 
 
 @pytest.mark.parametrize(

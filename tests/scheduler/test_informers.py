@@ -69,6 +69,30 @@ def test_each_lister_asks_the_informer_of_its_kind() -> None:
     run_virtual(main())
 
 
+def test_the_selector_of_a_budget_is_read_once() -> None:
+    async def main() -> None:
+        api = FakeAPI()
+        plant(api, "poddisruptionbudgets.policy", spec={"selector": {"matchLabels": {"app": "web"}}})
+        factory = SharedInformerFactory(Client(api, "scheduler/1"))
+        watched = SchedulerInformers(factory)
+        factory.start()
+        await asyncio.sleep(1)
+        listers = watched.listers()
+        (budget,) = listers.list_budgets()
+        selector = listers.selector_of_budget(budget)
+        assert [selector.matches({"app": app}) for app in ("web", "other")] == [True, False]
+        words = {"matchExpressions": [{"key": "app", "operator": "In", "values": [f"word{i}" for i in range(20_000)]}]}
+        plant(api, "poddisruptionbudgets.policy", spec={"selector": words})
+        await asyncio.sleep(1)
+        (budget,) = listers.list_budgets()
+        long = listers.selector_of_budget(budget)
+        assert long.matches({"app": "word19999"}), "and when the budget changes, its new one"
+        assert listers.selector_of_budget(budget) is long
+        await factory.stop()
+
+    run_virtual(main())
+
+
 @pytest.mark.parametrize("kind", ["ReplicaSet", "ReplicationController", "StatefulSet"])
 def test_who_owns_a_pod_is_looked_up_in_its_namespace(kind: str) -> None:
     names = {

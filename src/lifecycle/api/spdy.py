@@ -70,15 +70,24 @@ class SpdyStream:
             self._connection.forget(self)
 
     async def reset(self) -> None:
-        """Both halves are done."""
+        """Both halves are done, and what was not read by now will not be."""
         await self._connection.send(self._connection.encoder.rst_stream(self.number))
+        self._received.discard()
         self.was_reset()
 
     def was_reset(self) -> None:
-        """Both halves are done, and what was not read by now will not be."""
+        """The other side is done with both halves. What it sent before is still to be
+        read: Go's servers reset all streams once they have said everything.
+        """
         self._closed = True
-        self._received.discard()
         self.end()
+        self._connection.forget(self)
+
+    def stop_reading(self) -> None:
+        """Nobody will read what the other side has sent or goes on sending: it takes no
+        room from other streams. Who only closes our half may go on reading.
+        """
+        self._received.discard()
 
     async def feed(self, data: bytes) -> None:
         """What has arrived. Waits while much of it is not read yet."""
@@ -153,7 +162,6 @@ class SpdyConnection:
             self._opened.put_nowait(None)
         elif frame.kind == RST_STREAM and stream is not None:
             stream.was_reset()
-            self._streams.pop(frame.stream, None)
         elif frame.kind == 0 and stream is not None and frame.data:
             await stream.feed(frame.data)
         if frame.fin and stream is not None:

@@ -54,9 +54,14 @@ class Unread:
     def __init__(self, room: Room | None = None) -> None:
         self._room = room or Room()
         self._pieces: asyncio.Queue[bytes] = asyncio.Queue()
+        self._discarded = False
 
     async def feed(self, data: bytes) -> None:
-        """One more piece. Returns when there is room for another."""
+        """One more piece. Returns when there is room for another; of a piece that
+        nobody will read, at once.
+        """
+        if self._discarded:
+            return
         self._pieces.put_nowait(data)
         self._room.take(len(data) + PIECE)
         await self._room.left()
@@ -66,7 +71,8 @@ class Unread:
         self._pieces.put_nowait(b"")
 
     def discard(self) -> None:
-        """What is not read yet nobody will read."""
+        """What is not read yet nobody will read, nor what is still to come."""
+        self._discarded = True
         while not self._pieces.empty():
             self._taken_out(self._pieces.get_nowait())
         self.end()

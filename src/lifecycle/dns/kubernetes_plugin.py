@@ -40,8 +40,9 @@ SCHEMA_VERSION = "1.1.0"
 NS_NAME = "ns.dns"
 
 MOST_TARGETS = 4096
-"""More are not looked for: 65,535 bytes have room for fewer records, which are sixteen
-bytes at least.
+"""Of ports and of names more are not looked for: 65,535 bytes have room for fewer
+records, which are sixteen bytes at least. Addresses are all looked for: which of them a
+client gets is left to chance, and each is to have its share.
 """
 
 
@@ -185,7 +186,8 @@ class KubernetesPlugin:
                 for port in _asked_ports(spec.get("ports"), request, qtype)
                 for ip in service_ips(service)
             )
-        targets = list(islice(found, MOST_TARGETS))
+        most = None if qtype in ("A", "AAAA") else MOST_TARGETS
+        targets = list(islice(found, most))
         if not targets:
             raise NameDoesNotExist(request.service)
         return targets

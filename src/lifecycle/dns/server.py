@@ -11,9 +11,9 @@ out: forwarding of names outside the cluster, the cache, metrics, DNS over TLS.
 from __future__ import annotations
 
 import asyncio
-import contextlib
 import random
 import struct
+from contextlib import nullcontext, suppress
 from typing import Any
 
 from lifecycle.api.clock import Clock
@@ -79,7 +79,9 @@ class ClusterDNS:
         self.index = ServiceIndex(services, slices, namespaces)
         self.answerer = Answerer(KubernetesPlugin(self.index, zone=zone), ttl=ttl)
         self._turn = asyncio.Lock()
-        """Many connections get one answer at a time, and so does the loop."""
+        """Connections that want much get one answer at a time, and so does the loop.
+        Who asks little waits for nobody.
+        """
         self._connections: set[asyncio.StreamWriter] = set()
         self._handlers = [
             (
@@ -141,20 +143,20 @@ class ClusterDNS:
         """Questions and answers, each behind two bytes of length."""
         self._connections.add(writer)
         try:
-            with contextlib.suppress(
-                asyncio.IncompleteReadError, ConnectionError, TimeoutError
-            ):
+            with suppress(asyncio.IncompleteReadError, ConnectionError, TimeoutError):
                 pauses = Pauses()  # many questions may have come in one piece
                 for _ in range(MAX_TCP_QUERIES):
                     async with asyncio.timeout(IDLE_SECONDS):
                         (length,) = struct.unpack("!H", await reader.readexactly(2))
                         packet = await reader.readexactly(length)
-                        async with self._turn:
-                            reply = self.reply_to(packet, tcp=True)
-                            if reply is None:
-                                break
-                            said = await beside(reply.weight, reply.packet)
-                        writer.write(struct.pack("!H", len(said)) + said)
+                    reply = self.reply_to(packet, tcp=True)
+                    if reply is None:
+                        break
+                    # nobody is idle who waits for the turn
+                    async with self._turn if reply.weight > LARGE else nullcontext():
+                        said = await beside(reply.weight, reply.packet)
+                    writer.write(struct.pack("!H", len(said)) + said)
+                    async with asyncio.timeout(IDLE_SECONDS):
                         await writer.drain()
                     await pauses.pause()
         finally:

@@ -9,6 +9,7 @@ from __future__ import annotations
 from lifecycle.api.labels import Selector
 from lifecycle.api.resources import resource
 from lifecycle.api.wire import Object
+from lifecycle.client.kept_selectors import KeptSelectors
 from lifecycle.client.shared_informer import SharedInformer, SharedInformerFactory
 from lifecycle.scheduler.framework.default_selector import default_selector
 from lifecycle.scheduler.framework.listers import Listers
@@ -45,6 +46,7 @@ class SchedulerInformers:
         }
         self._namespaces = factory.informer(resource("namespaces"))
         self._budgets = factory.informer(resource("poddisruptionbudgets.policy"))
+        self._budget_selectors = KeptSelectors(self._budgets)
         self._owners = {
             kind: factory.informer(resource(name)) for kind, name in _OWNERS.items()
         }
@@ -66,6 +68,7 @@ class SchedulerInformers:
             find_selector=self._find_selector,
             labels_of_namespace=self._labels_of_namespace,
             list_budgets=self._budgets.indexer.list,
+            selector_of_budget=self._budget_selectors.of,
             get_claim=indexers["PersistentVolumeClaim"].get_by_key,
             get_volume=indexers["PersistentVolume"].get_by_key,
             list_volumes=indexers["PersistentVolume"].list,

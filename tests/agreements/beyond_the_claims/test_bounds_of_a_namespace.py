@@ -7,7 +7,7 @@ import pytest
 from lifecycle.api.resources import resource
 from lifecycle.api.status import StatusError
 from lifecycle.api.wire import Object
-from lifecycle.apiserver.admission.attributes import CREATE, Attributes
+from lifecycle.apiserver.admission.attributes import CREATE, UPDATE, Attributes
 from lifecycle.apiserver.admission.limit_ranger import LimitRanger
 from lifecycle.apiserver.admission.pod_topology_labels import PodTopologyLabels
 from lifecycle.apiserver.storage.object_reader import StaticReader
@@ -51,6 +51,19 @@ def test_a_pod_keeps_within_each_of_them(limits: Object, refused: str, ranges: l
         return plugin.validate(asked)
     with pytest.raises(StatusError, match=f"maximum {refused} usage per Container"):
         plugin.validate(asked)
+
+
+@pytest.mark.parametrize(("going", "filled_in"), [(False, {"limits": {"cpu": "1"}}), (True, {})])
+def test_whoever_goes_away_is_left_as_it_is(going: bool, filled_in: Object) -> None:
+    created = _pod().obj
+    assert created is not None
+    ends = {"deletionTimestamp": "2026-01-01T00:00:00Z"} if going else {}
+    old = {**created, "metadata": {**created["metadata"], **ends}}
+    asked = Attributes(UPDATE, resource("pods"), "resize", "shop", "p", created, old)
+    plugin = LimitRanger(StaticReader([_range("a", default={"cpu": "1"}, max={"cpu": "2"})]))
+    plugin.admit(asked)
+    plugin.validate(asked)  # nothing of it is out of bounds, or nobody looks
+    assert created["spec"]["containers"][0]["resources"] == filled_in
 
 
 def test_what_one_does_not_say_the_next_fills_in() -> None:

@@ -184,3 +184,18 @@ def test_as_many_of_the_dead_are_kept_as_are_allowed() -> None:
 
 def test_images_are_removed_until_there_is_room() -> None:
     assert freed() == [0, 50_000, 200_000]
+
+
+async def attempts_that_are_left(node: OneNode) -> list[list[int]]:
+    """The attempts of a container that fails again and again which the runtime still has, each time that they are others."""
+    await node.run_pod("p", container={"command": ["sh", "-c", "sleep 20; exit 1"]})
+    seen = []
+    for _ in range(30):
+        runs = await node.runtime.list_containers()
+        seen.append(sorted(run.metadata.attempt for run in runs))
+        await asyncio.sleep(10)
+    return [each for before, each in zip([[], *seen], seen) if each != before]
+
+
+def test_of_dead_attempts_the_last_one_is_kept_for_its_log() -> None:
+    assert on_one_node(attempts_that_are_left)[:6] == [[0], [0, 1], [1, 2], [2, 3], [3], [3, 4]]

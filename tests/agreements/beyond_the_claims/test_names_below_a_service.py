@@ -82,5 +82,9 @@ def test_a_name_leads_to_what_it_says(name: str, qtype: str, found: set[tuple[st
             DNS.targets(asked, qtype)
     else:
         targets = DNS.targets(asked, qtype)
-        assert {(target.host, target.port) for target in targets} == found
-        assert len(targets) == len(found)
+        if qtype == "SRV":
+            assert {(target.host, target.port) for target in targets} == found
+            assert len(targets) == len(found)
+        else:  # an address is an address, whatever listens there
+            hosts = {host for host, _ in found}
+            assert sorted(target.host for target in targets) == sorted(hosts)

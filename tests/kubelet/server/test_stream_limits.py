@@ -8,8 +8,10 @@ import pytest
 
 from lifecycle.api.clock import run_virtual
 from lifecycle.api.spdy_frames import RST_STREAM, SYN_REPLY, FrameDecoder, FrameEncoder
+from lifecycle.api.unread import UNREAD
 from lifecycle.api.websocket import frame
 from lifecycle.api.wire import Request
+from lifecycle.cri.apis.errors import RuntimeServiceError
 from lifecycle.cri.apis.streams import Streams
 from lifecycle.kubelet.server import port_forward, remote_command
 from lifecycle.kubelet.server.remote_command import terminal_size
@@ -113,5 +115,120 @@ def test_a_stream_without_a_kind_or_a_port_is_reset(headers: dict[str, str], acc
         kinds = [each.kind for each in FrameDecoder().feed(client.heard) if each.kind]
         assert kinds == [SYN_REPLY, SYN_REPLY] + ([] if accepted else [RST_STREAM])
         assert ports == ([80] if accepted else [])
+
+    run_virtual(main())
+
+
+PORTS = 8
+PART = UNREAD // 4
+
+
+@pytest.mark.parametrize("failing", [False, True])
+@pytest.mark.parametrize("order", ["fin, rst", "rst", "uploading on", "talking to the errors"])
+def test_what_a_port_does_not_read_any_more_takes_no_room_from_other_connections(order: str, failing: bool) -> None:
+    """As a server does that answers 413 to a large body and closes; kubectl then ends its half, and resets it."""
+
+    async def main() -> None:
+        done: list[int] = []
+
+        async def forward(port: int, streams: Streams) -> None:
+            assert streams.stdin is not None
+            await anext(streams.stdin)
+            done.append(port)
+            if failing:
+                raise RuntimeServiceError("connection refused")
+
+        response = port_forward.serve(Request("POST", "/portForward", {}, {"upgrade": "SPDY/3.1"}), forward, "p")
+        assert response.upgrade is not None
+        encoder, pieces = FrameEncoder(), list[bytes]()
+        for number in range(PORTS):
+            error, data = 4 * number + 1, 4 * number + 3
+            headers = {"port": str(80 + number), "requestid": str(number)}
+            talk = encoder.data(error, bytes(PART)) if order == "talking to the errors" else b""
+            fin, rst = encoder.data(data, b"", fin=True), encoder.rst_stream(data)
+            pieces.append(
+                encoder.syn_stream(error, {**headers, "streamtype": "error"})
+                + talk + encoder.data(error, b"", fin=True)
+                + encoder.syn_stream(data, {**headers, "streamtype": "data"})
+                + encoder.data(data, b"POST") + encoder.data(data, bytes(PART))
+                + (fin if order == "fin, rst" else b"")
+            )  # fmt: skip
+            pieces += [encoder.ping(number)] * 20  # the server has its turn
+            pieces.append(encoder.data(data, bytes(PART)) if order == "uploading on" else rst)
+        async with asyncio.timeout(60):
+            await response.upgrade(Client(*pieces))
+        assert done == [*range(80, 80 + PORTS)]
+
+    run_virtual(main())
+
+
+def test_a_channel_that_is_not_read_any_more_takes_no_room_from_the_others() -> None:
+    async def main() -> None:
+        heard: list[int] = []
+
+        async def forward(port: int, streams: Streams) -> None:
+            assert streams.stdin is not None
+            async for piece in streams.stdin:
+                heard.append(len(piece))
+                if port == 80:
+                    return
+
+        headers = {**UPGRADE, "upgrade": "websocket", "sec-websocket-protocol": "v4.channel.k8s.io"}
+        response = port_forward.serve(Request("GET", "/portForward", {"port": ["80,81"]}, headers), forward, "p")
+        assert response.upgrade is not None
+        much = frame(2, b"\0" + bytes(PART), b"mask")
+        async with asyncio.timeout(60):
+            await response.upgrade(Client(*[much] * 20, frame(2, b"\2still heard", b"mask")))
+        assert heard == [PART, len(b"still heard")]
+
+    run_virtual(main())
+
+
+def test_a_second_half_of_the_same_kind_is_reset() -> None:
+    async def main() -> None:
+        heard: list[bytes] = []
+
+        async def forward(port: int, streams: Streams) -> None:
+            assert streams.stdin is not None
+            heard.extend([piece async for piece in streams.stdin])
+
+        response = port_forward.serve(Request("POST", "/portForward", {}, {"upgrade": "SPDY/3.1"}), forward, "p")
+        assert response.upgrade is not None
+        encoder, headers = FrameEncoder(), {"port": "80", "requestid": "0"}
+        opened = b"".join(
+            encoder.syn_stream(number, {**headers, "streamtype": kind}) + encoder.data(number, data, fin=True)
+            for number, kind, data in ((1, "data", b"one"), (3, "data", bytes(2 * UNREAD)), (5, "error", b""))
+        )
+        client = Client(opened)
+        await response.upgrade(client)
+        assert heard == [b"one"]
+        assert [each.stream for each in FrameDecoder().feed(client.heard) if each.kind == RST_STREAM] == [3]
+
+    run_virtual(main())
+
+
+@pytest.mark.parametrize("kind", ["stdout", "error", "other"])
+def test_what_is_sent_where_a_command_only_speaks_takes_no_room_from_its_input(kind: str) -> None:
+    async def main() -> None:
+        heard: list[bytes] = []
+
+        async def run(streams: Streams) -> int:
+            assert streams.stdin is not None
+            heard.extend([piece async for piece in streams.stdin])
+            return 0
+
+        headers = {"upgrade": "SPDY/3.1", "x-stream-protocol-version": "v4.channel.k8s.io"}
+        options = remote_command.Options(stdin=True, stdout=True, stderr=False, tty=False)
+        response = remote_command.serve(Request("POST", "/exec", {}, headers), options, ("cat",), run)
+        assert response.upgrade is not None
+        encoder = FrameEncoder()
+        opened = b"".join(
+            encoder.syn_stream(2 * n + 1, {"streamtype": name})
+            + (encoder.data(2 * n + 1, bytes(2 * UNREAD)) if name == kind else b"")
+            for n, name in enumerate(("other", "error", "stdout", "stdin"))
+        )
+        async with asyncio.timeout(60):
+            await response.upgrade(Client(opened, encoder.data(7, b"key", fin=True)))
+        assert heard == [b"key"]
 
     run_virtual(main())

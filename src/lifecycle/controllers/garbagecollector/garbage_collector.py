@@ -30,7 +30,12 @@ from lifecycle.api.status import StatusError
 from lifecycle.api.wire import Object
 from lifecycle.client.events import EventRecorder
 from lifecycle.client.keyed_worker import RetryError, run_workers
-from lifecycle.client.rest import MERGE_PATCH, STRATEGIC_MERGE_PATCH, Client
+from lifecycle.client.rest import (
+    MERGE_PATCH,
+    REQUEST_ERRORS,
+    STRATEGIC_MERGE_PATCH,
+    Client,
+)
 from lifecycle.client.shared_informer import SharedInformerFactory
 from lifecycle.controllers.garbagecollector.graph import Node, ObjectReference
 from lifecycle.controllers.garbagecollector.graph_builder import (
@@ -213,24 +218,25 @@ class GarbageCollector:
 
     async def _attempt_to_orphan(self, owner: Node) -> None:
         dependents, pauses = iter(list(owner.dependents)), Pauses()
+        errors: list[Exception] = []
 
         async def let_go() -> None:
             for dependent in dependents:
                 await pauses.pause()
                 try:
                     await self._delete_owner_references(dependent, [owner.identity.uid])
-                except StatusError as error:
-                    if error.code != 404:
-                        raise
+                except (*REQUEST_ERRORS, RetryError) as error:
+                    # those behind it shall not wait for what may never be possible
+                    if not (isinstance(error, StatusError) and error.code == 404):
+                        errors.append(error)
 
         # some at a time: without a network between, thousands that are begun at once
         # are done at once, and nobody has a turn before the last of them
-        results = await asyncio.gather(
-            *(let_go() for _ in range(WORKERS)), return_exceptions=True
-        )
-        for result in results:
-            if isinstance(result, BaseException):
-                raise result
+        async with asyncio.TaskGroup() as group:
+            for _ in range(WORKERS):
+                group.create_task(let_go())
+        if errors:
+            raise errors[0]
         await self._remove_finalizer(owner, ORPHAN_FINALIZER)
 
     # Requests.

@@ -22,9 +22,9 @@ def finished_at(pod: Object) -> float:
     when its deletion was asked for, or, for want of anything better, its beginning.
     Seconds since 1970. Upstream: `getFinishedTime`.
     """
-    ends = _ends_of_containers(pod)
-    if ends:
-        return max(ends)
+    end = _end_of_containers(pod)
+    if end is not None:
+        return end
     ready, meta = get_condition(pod, "Ready"), pod["metadata"]
     if ready is not None and ready["status"] == "False":
         since = ready.get("lastTransitionTime")
@@ -36,26 +36,35 @@ def finished_at(pod: Object) -> float:
     return parse_time(meta["creationTimestamp"])
 
 
-def _ends_of_containers(pod: Object) -> list[float]:
-    """When containers and sidecars ended; none if one of them has not."""
+def _end_of_containers(pod: Object) -> float | None:
+    """When the last container or sidecar ended; None if one of the sidecars has not.
+
+    Upstream asks the containers first and then goes on to the sidecars with what it
+    knows; so if a container has not ended, it is the sidecars alone that count.
+    Upstream: `getFinishTimeFromContainers`.
+    """
     status = pod.get("status") or {}
     sidecars = {
         container["name"]
         for container in pod["spec"].get("initContainers") or ()
         if container.get("restartPolicy") == "Always"
     }
-    statuses = list(status.get("containerStatuses") or ())
-    statuses += [
-        each
-        for each in status.get("initContainerStatuses") or ()
-        if each["name"] in sidecars
-    ]
-    ends = [
-        ((each.get("state") or {}).get("terminated") or {}).get("finishedAt") or ""
-        for each in statuses
-    ]
-    known = [parse_time(end) for end in ends if end]
-    return known if len(known) == len(ends) else []
+    end = _latest_end(None, status.get("containerStatuses") or ())
+    inits = status.get("initContainerStatuses") or ()
+    return _latest_end(end, [each for each in inits if each["name"] in sidecars])
+
+
+def _latest_end(before: float | None, statuses: Iterable[Object]) -> float | None:
+    """The latest of an end that is known and these; None if one of these has not ended.
+    Upstream: `latestFinishTime`.
+    """
+    ends = [] if before is None else [before]
+    for each in statuses:
+        terminated = (each.get("state") or {}).get("terminated") or {}
+        if not terminated.get("finishedAt"):
+            return None
+        ends.append(parse_time(terminated["finishedAt"]))
+    return max(ends, default=None)
 
 
 def remaining_backoff(

@@ -14,7 +14,7 @@ from lifecycle.api.quantity import parse_quantity
 from lifecycle.api.resources import resource
 from lifecycle.api.wire import Object
 from lifecycle.client.events import EventRecorder
-from lifecycle.client.keyed_worker import run_workers
+from lifecycle.client.keyed_worker import RetryError, run_workers
 from lifecycle.client.rest import Client
 from lifecycle.client.shared_informer import SharedInformerFactory
 from lifecycle.client.store import meta_namespace_key
@@ -32,8 +32,8 @@ class ExpandController:
         clock: Clock,
         names: NameSource,
     ) -> None:
+        self._client = client
         self._claims = informers.informer(resource("persistentvolumeclaims"))
-        self._volumes = informers.informer(resource("persistentvolumes"))
         self._recorder = EventRecorder(client, "volume_expand", clock=clock)
         self._queue: RateLimitingQueue[str] = RateLimitingQueue()
         self._claims.add_event_handler(add=self._enqueue, update=self._updated)
@@ -41,7 +41,6 @@ class ExpandController:
     async def run(self) -> None:
         """Work until cancelled."""
         try:
-            await self._volumes.wait_for_sync()
             await self._claims.wait_for_sync()
             await run_workers(
                 self._queue,
@@ -57,22 +56,43 @@ class ExpandController:
             self._enqueue(new)
 
     def _enqueue(self, claim: Object) -> None:
-        status = claim.get("status") or {}
-        size = parse_quantity(
-            (status.get("capacity") or {}).get("storage") or "0"
-        ).milli()
-        if status.get("phase") == "Bound" and _requested(claim) > size:
+        phase = (claim.get("status") or {}).get("phase")
+        if phase == "Bound" and _wants_more(claim):
             self._queue.add(meta_namespace_key(claim))
 
     async def _sync(self, key: str) -> None:
         claim = self._claims.indexer.get_by_key(key)
         if claim is None:
             return
-        volume = self._volumes.indexer.get_by_key(claim["spec"].get("volumeName") or "")
-        reference = ((volume or {}).get("spec") or {}).get("claimRef") or {}
-        if reference.get("uid") == claim["metadata"]["uid"]:
+        await self._check_bound(claim)
+        if _wants_more(claim):  # it may have grown while its volume was waited for
             message = "waiting for an external controller to expand this PVC"
             self._recorder.event(claim, "Normal", "ExternalExpanding", message)
+
+    async def _check_bound(self, claim: Object) -> None:
+        """Nobody in here watches volumes, so one that is not there yet, or not yet the
+        claim's, is asked for again, later each time. Raises RetryError and StatusError.
+        """
+        meta, name = claim["metadata"], claim["spec"].get("volumeName")
+        if not name:
+            raise RetryError("resource name may not be empty")
+        volume = await self._client.get(resource("persistentvolumes"), name)
+        reference = volume["spec"].get("claimRef") or {}
+        if (reference.get("namespace"), reference.get("uid")) != (
+            meta["namespace"],
+            meta["uid"],
+        ):
+            raise RetryError(
+                "persistent Volume is not bound to PVC being updated :"
+                f" {meta_namespace_key(claim)}"
+            )
+
+
+def _wants_more(claim: Object) -> bool:
+    """More than it has."""
+    capacity = (claim.get("status") or {}).get("capacity") or {}
+    size = parse_quantity(capacity.get("storage") or "0").milli()
+    return _requested(claim) > size
 
 
 def _requested(claim: Object) -> int:

@@ -25,6 +25,7 @@ from lifecycle.api.status import StatusError, failure
 from lifecycle.api.wire import Object
 from lifecycle.client.events import EventRecorder
 from lifecycle.client.rest import Client
+from lifecycle.client.retry import retry_on_conflict
 from lifecycle.client.shared_informer import SharedInformer
 from lifecycle.controllers.int_or_percent import scaled_value
 from lifecycle.controllers.object_copy import mutable_copy
@@ -115,14 +116,19 @@ class StatefulPodControl:
         if errors:
             raise failure(500, "InternalError", aggregate(errors))
 
-    async def update_claim_retention(self, set_: Object, pod: Object) -> bool:
+    async def update_claim_retention(
+        self, set_: Object, pod: Object, *, anew: bool = False
+    ) -> bool:
         """Give the pod's claims the owners that the set's policy asks for; whether any
         of them had others. Raises StatusError.
+
+        `anew`: the server is asked for the claims, as the cache was behind.
         """
+        claim_of = self._stored_claim if anew else self._claim
         claims = [
             claim
             for template in set_["spec"].get("volumeClaimTemplates") or ()
-            if (claim := self._claim(set_, pod, template)) is not None
+            if (claim := await claim_of(set_, pod, template)) is not None
         ]
         if all(is_claim_owner_up_to_date(set_, pod, claim) for claim in claims):
             return False
@@ -152,23 +158,55 @@ class StatefulPodControl:
                     raise
         return True
 
-    def _claim(self, set_: Object, pod: Object, template: Object) -> Object | None:
+    async def _claim(
+        self, set_: Object, pod: Object, template: Object
+    ) -> Object | None:
         name = claim_name(set_, template, ordinal_of(pod))
         return self._claims.indexer.get_by_key(f"{pod['metadata']['namespace']}/{name}")
+
+    async def _stored_claim(
+        self, set_: Object, pod: Object, template: Object
+    ) -> Object | None:
+        name = claim_name(set_, template, ordinal_of(pod))
+        try:
+            return await self._client.get(CLAIMS, name, pod["metadata"]["namespace"])
+        except StatusError as error:
+            if error.code == 404:
+                return None
+            raise
 
     async def update(self, set_: Object, pod: Object) -> None:
         """See to a standing pod's claims. Where something was wrong, upstream writes
         the pod once more, as it is. Raises StatusError.
+
+        What somebody else was quicker with is looked at again and tried again. Ours:
+        upstream looks into its cache for that, which may be as old as before.
         """
-        if not await self.update_claim_retention(set_, pod):
-            return
-        name = pod["metadata"]["name"]
+        meta = pod["metadata"]
+        known, again, tried = pod, False, False
+
+        async def attempt() -> None:
+            nonlocal known, again, tried
+            anew, again = again, True
+            if not await self.update_claim_retention(set_, known, anew=anew):
+                return
+            tried = True
+            try:
+                await self._client.update(PODS, known)
+            except StatusError as error:
+                if error.reason == "Conflict":
+                    name, namespace = meta["name"], meta["namespace"]
+                    known = await self._client.get(PODS, name, namespace)
+                raise
+
         try:
-            await self._client.update(PODS, pod)
+            await retry_on_conflict(attempt)
         except StatusError as error:
-            self._record("update", set_, name, error.message)
+            if tried:
+                self._record("update", set_, meta["name"], error.message)
             raise
-        self._record("update", set_, name)
+        if tried:
+            self._record("update", set_, meta["name"])
 
     async def delete(self, set_: Object, pod: Object) -> None:
         """Raises StatusError; a pod that is gone already is none."""

@@ -126,6 +126,9 @@ async def _serve_spdy(connection: Connection, forward: Forward, where: str) -> N
                 await stream.reset()
                 continue
             pair = pairs.setdefault(number, {})
+            if kind in pair:  # nobody would read the one or the other
+                await stream.reset()
+                continue
             pair[kind] = stream
             if len(pair) == len(KINDS):
                 del pairs[number]
@@ -155,6 +158,7 @@ async def _carry(
     data: SpdyStream, error: SpdyStream, forward: Forward, where: str
 ) -> None:
     port = _port(data)
+    error.stop_reading()  # it is the client that listens there
     with contextlib.suppress(ConnectionError):
         try:
             await forward(port, Streams(stdin=aiter(data), stdout=data.write))
@@ -164,6 +168,8 @@ async def _carry(
                     f"error forwarding port {port} to pod {where}: {failure.message}"
                 ).encode()
             )
+        finally:
+            data.stop_reading()
         await data.close()
         await error.close()
 
@@ -189,6 +195,8 @@ async def _serve_channels(
         except RuntimeServiceError as failure:
             text = f"error forwarding port {port} to pod {where}: {failure.message}"
             await websocket.send(bytes([2 * index + 1]) + text.encode())
+        finally:
+            inputs[index].discard()
 
     tasks: list[asyncio.Task[None]] = []
     try:

@@ -292,11 +292,16 @@ async def _serve_spdy(
         }.items()
         if there
     }
+    read = expected & {"stdin", "resize"}
     opened: dict[str, SpdyStream] = {}
     try:
         async with asyncio.timeout(STREAM_CREATION_TIMEOUT):
             async for stream in spdy.streams():
-                opened[stream.headers.get("streamtype", "")] = stream
+                name = stream.headers.get("streamtype", "")
+                for other in (opened.get(name), None if name in read else stream):
+                    if other is not None:
+                        other.stop_reading()
+                opened[name] = stream
                 if expected <= opened.keys():
                     break
         if not expected <= opened.keys():

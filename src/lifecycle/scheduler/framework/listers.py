@@ -10,7 +10,7 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Protocol
 
-from lifecycle.api.labels import Selector
+from lifecycle.api.labels import Selector, selector_from_label_selector
 from lifecycle.api.wire import Object
 from lifecycle.scheduler.framework.change_log import ChangeLog
 from lifecycle.scheduler.framework.node_info import NodeInfo
@@ -63,17 +63,23 @@ def _no_selector(_pod: Object) -> Selector | None:
     return None
 
 
+def _selector_of_budget(budget: Object) -> Selector:
+    return selector_from_label_selector(budget["spec"].get("selector"))
+
+
 @dataclass(slots=True, frozen=True)
 class Listers:
     """Other objects, for the plugins that want them. By default there are none.
 
     `find_selector`: what the Services and the controller of a pod select, together.
     `labels_of_namespace`: a namespace's labels, empty for one that is not known.
+    `selector_of_budget`: what the selector of one of `list_budgets` means.
     """
 
     find_selector: Callable[[Object], Selector | None] = _no_selector
     labels_of_namespace: Callable[[str], dict[str, str]] = _no_labels
     list_budgets: List = tuple
+    selector_of_budget: Callable[[Object], Selector] = _selector_of_budget
     get_claim: Get = _none
     get_volume: Get = _none
     list_volumes: List = tuple

@@ -42,7 +42,8 @@ def test_only_finalize_takes_the_finalizer_off() -> None:
     finalized = {**new, "spec": {}, "status": {"phase": "Terminating"}}
     before_update(STRATEGY, finalized, old, "finalize")
     assert (finalized["spec"], finalized["status"]) == ({}, {"phase": "Active"})
-    assert not STRATEGY.is_held(finalized)
+    assert STRATEGY.is_held(finalized)
+    assert not STRATEGY.is_held({**finalized, "metadata": {**finalized["metadata"], "deletionTimestamp": "now"}})
 
 
 @pytest.mark.parametrize(

@@ -10,6 +10,7 @@ from typing import Any
 import pytest
 
 from lifecycle.api.clock import Clock, run_virtual
+from lifecycle.api.labels import selector_from_labels
 from lifecycle.api.resources import resource
 from lifecycle.api.status import StatusError, internal_error, not_found
 from lifecycle.api.wire import Object
@@ -35,9 +36,14 @@ class Preempting:
     """A model in which one pod fits nowhere."""
 
     def __init__(
-        self, nodes: list[Object], pods: list[Object], budgets: tuple[Object, ...] = (), batch: bool = False
+        self,
+        nodes: list[Object],
+        pods: list[Object],
+        budgets: tuple[Object, ...] = (),
+        batch: bool = False,
+        **more: Any,
     ) -> None:
-        self.model = Model(nodes, batch=batch, find_selector=lambda pod: None, list_budgets=lambda: budgets)
+        self.model = Model(nodes, batch=batch, find_selector=lambda pod: None, list_budgets=lambda: budgets, **more)
         for pod in pods:
             self.model.cache.add_pod(pod)
         self.chosen: list[Candidate] = []
@@ -391,6 +397,18 @@ def test_a_budget_of_disruptions_may_be_used_up_between_two_pods_so_all_nodes_ar
         for number in range(3):  # the first of a kind is remembered by nobody
             scene.refuse(make_pod(f"important-{number}", requests={"cpu": "4"}, priority=5))
         assert len(scene.tried) == tries
+
+
+def test_selectors_of_budgets_are_kept_by_who_watches_them_and_not_read_for_each_node() -> None:
+    """Whose selector it is that protects is the lister's word."""
+    budget = {"metadata": {"namespace": "default", "name": "b"}, "spec": {}, "status": {"disruptionsAllowed": 0}}
+    protecting = selector_from_labels({"app": "p0"})
+    nodes = [make_node(f"n{i}") for i in range(2)]
+    scene = Preempting(
+        nodes, [running(f"p{i}", f"n{i}") for i in range(2)], (budget,), selector_of_budget=lambda obj: protecting
+    )
+    assert scene.refuse(make_pod("important", requests={"cpu": "4"}, priority=5))[0] == "n1"
+    assert scene.victims == ["p1"]
 
 
 def test_as_soon_as_enough_nodes_could_be_freed_no_others_are_tried() -> None:

@@ -1,5 +1,5 @@
-"""An object in the watch cache, with its JSON; and a change from one such object to the
-next.
+"""An object in the watch cache, with its JSON and what its selector means; and a change
+from one such object to the next.
 
 Upstream: `apiserver/pkg/storage/cacher/caching_object.go` (`cachingObject`),
 `watch_cache.go` (`watchCacheEvent`), v1.36.
@@ -10,6 +10,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from lifecycle.api import fast_json
+from lifecycle.api.labels import Selector, selector_from_label_selector
 from lifecycle.api.wire import Object
 
 
@@ -21,7 +22,7 @@ class Cached:
     differently.
     """
 
-    __slots__ = ("_json", "_size", "_value", "key", "obj", "revision")
+    __slots__ = ("_json", "_selector", "_size", "_value", "key", "obj", "revision")
 
     def __init__(
         self,
@@ -34,18 +35,31 @@ class Cached:
         self.key, self.obj, self.revision = key, obj, revision
         self._value, self._size = value, size
         self._json: bytes | None = None
+        self._selector: Selector | None = None
 
     def superseded(self) -> None:
         """There is a newer version. Hardly anybody will ask for the JSON of this one,
-        which waits in the window for those who were away.
+        which waits in the window for those who were away, or for its selector.
         """
         self._size = self.size
-        self._json = self._value = None
+        self._json = self._value = self._selector = None
 
     @property
     def size(self) -> int:
         """Bytes of its JSON, about; 0 where nobody knows."""
         return len(self._json or self._value or b"") or self._size
+
+    @property
+    def selector(self) -> Selector:
+        """What its `spec.selector` means, which is a `metav1.LabelSelector`: read when
+        first asked for, then kept, as it may be fifteen thousand words. Ours. Raises
+        StatusError.
+        """
+        selector = self._selector
+        if selector is None:
+            written = (self.obj.get("spec") or {}).get("selector")
+            self._selector = selector = selector_from_label_selector(written)
+        return selector
 
     @property
     def json(self) -> bytes:

@@ -16,7 +16,6 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
-from lifecycle.api.labels import selector_from_label_selector
 from lifecycle.api.wire import Object
 from lifecycle.scheduler.framework.cycle_state import CycleState
 from lifecycle.scheduler.framework.events import POD_DELETED
@@ -189,13 +188,14 @@ class DefaultPreemption(PreEnqueuePlugin, PostFilterPlugin, EnqueueExtensions):
         """Those whose eviction would break a disruption budget, and the others, each in
         the order given.
         """
+        listers = self._handle.listers
         budgets = [
             (
                 budget["metadata"]["namespace"],
-                selector_from_label_selector(budget["spec"].get("selector")),
+                listers.selector_of_budget(budget),
                 budget.get("status") or {},
             )
-            for budget in self._handle.listers.list_budgets()
+            for budget in listers.list_budgets()
         ]
         allowed = [status.get("disruptionsAllowed", 0) for _, _, status in budgets]
         violating: list[PodInfo] = []

@@ -21,7 +21,7 @@ from lifecycle.api.conditions import (
     replace_condition,
     with_condition,
 )
-from lifecycle.api.labels import selector_from_label_selector
+from lifecycle.api.pauses import Pauses
 from lifecycle.api.status import StatusError
 from lifecycle.api.wire import Object
 from lifecycle.apiserver.managedfields import update_managed_fields
@@ -34,6 +34,7 @@ from lifecycle.apiserver.registry.deletion import (
 )
 from lifecycle.apiserver.registry.scope import RequestScope
 from lifecycle.apiserver.registry.store import MAX_CONFLICTS, ResourceStore
+from lifecycle.apiserver.storage.cacher.cached_object import Cached
 
 MANAGER = "kube-apiserver"
 """Who writes the budget's status: the server asks itself."""
@@ -80,7 +81,7 @@ async def evict(
     )  # fmt: skip
     for _ in range(MAX_CONFLICTS):
         pod = pods.get(scope.namespace, scope.name).obj
-        names = [] if _can_ignore_budgets(pod) else _budgets_of(budgets, pod)
+        names = [] if _can_ignore_budgets(pod) else await _budgets_of(budgets, pod)
         if len(names) > 1:
             return status.failure(500, "", SEVERAL).status
         without_asking = _can_ignore_budgets(pod) and not _over(pod)
@@ -119,13 +120,18 @@ def _can_ignore_budgets(pod: Object) -> bool:
     return _over(pod) or pod["status"]["phase"] == "Pending"
 
 
-def _budgets_of(budgets: ResourceStore, pod: Object) -> list[str]:
+async def _budgets_of(budgets: ResourceStore, pod: Object) -> list[str]:
+    """The names of the pod's budgets. Whoever is the first to ask since they were
+    written waits until all their selectors have been read, and lets others go on.
+    """
     budgets.cacher.catch_up()
-    return [
-        cached.obj["metadata"]["name"]
-        for cached in budgets.cacher.ordered()
-        if _covers(cached.obj, pod)
-    ]
+    names: list[str] = []
+    pauses = Pauses()
+    for cached in budgets.cacher.ordered(pod["metadata"]["namespace"]):
+        await pauses.pause()
+        if _covers(cached, pod):
+            names.append(cached.obj["metadata"]["name"])
+    return names
 
 
 async def _take_from_budget(
@@ -162,17 +168,13 @@ async def _take_from_budget(
     )
 
 
-def _covers(budget: Object, pod: Object) -> bool:
-    """Whether the budget is the pod's. An empty selector selects nothing here, as a
-    guard for what should not be there.
+def _covers(budget: Cached, pod: Object) -> bool:
+    """Whether the budget, of the same namespace, is the pod's. An empty selector
+    selects nothing here, as a guard for what should not be there.
     """
-    if budget["metadata"]["namespace"] != pod["metadata"]["namespace"] or not budget[
-        "spec"
-    ].get("selector"):
+    if not budget.obj["spec"].get("selector"):
         return False
-    return selector_from_label_selector(budget["spec"]["selector"]).matches(
-        pod["metadata"].get("labels") or {}
-    )
+    return budget.selector.matches(pod["metadata"].get("labels") or {})
 
 
 def _is_ready(pod: Object) -> bool:
