@@ -404,12 +404,12 @@ def test_of_more_addresses_than_fit_each_has_its_share() -> None:
     answers = Answerer(KubernetesPlugin(ServiceIndex.of([service("h", "None")], slices, ["shop"])))
     dice, firsts = random.Random(1), set[str]()
     query = dns.message.make_query("h.shop.svc.cluster.local", "A").to_wire()
-    for _ in range(200):
+    for _ in range(50):
         reply = dns.message.from_wire(respond(query, answers, dice))
         assert reply.flags & dns.flags.TC
         firsts.update(record.address for record in reply.answer[0])
     places = [V4.index(ip) for ip in firsts]
-    assert len(places) > 2_000
+    assert len(places) > 1_000
     assert sum(place >= MOST_TARGETS for place in places) > len(places) // 10
 
 
