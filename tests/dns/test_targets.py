@@ -96,7 +96,7 @@ def test_a_pods_label_is_its_address_with_dashes_three_single_ones_for_the_old_f
         assert plugin().targets(name, "A") == [RecordTarget(address, 0, name)]
 
 
-PORTS = [
+PORTS: list[dict[str, Any]] = [
     {"name": "Web", "port": 80, "protocol": "TCP"}, {"name": "web-u", "port": 81, "protocol": "UDP"}, {"port": 82},
 ]  # fmt: skip
 
