@@ -72,6 +72,14 @@ def test_what_is_put_in_has_a_limit_for_all_of_a_containers_words() -> None:
         subpath_of({"subPathExpr": "$(A)" * 5}, {"A": "a" * (ARG_MAX // 4)})
 
 
+@pytest.mark.parametrize("letter", ["é", "語", "🙂"])
+def test_a_letter_of_several_bytes_counts_as_many(letter: str) -> None:
+    just = letter * (ARG_MAX // len(letter.encode()))
+    assert expand("$(A)", {"A": just}.get) == just
+    with pytest.raises(ExpansionError, match=f"more than {ARG_MAX} bytes"):
+        expand("$(A)", {"A": just + letter}.get)
+
+
 def doubling(count: int) -> list[dict[str, Any]]:
     twice = [{"name": f"E{i}", "value": f"$(E{i - 1})$(E{i - 1})"} for i in range(1, count)]
     return [{"name": "E0", "value": "x" * 100}, *twice]

@@ -96,7 +96,7 @@ async def refuse(_request: bytes, context: Any) -> bytes:
 @pytest.mark.parametrize(
     ("answer", "name", "timeout", "said"),
     [
-        (never, "Check", 0.5, "timeout: health rpc did not complete within 500ms"),
+        (never, "Check", 2.0, "timeout: health rpc did not complete within 2s"),
         (refuse, "Check", 2.0, "error: health rpc probe failed: rpc error: code = NotFound desc = unknown service"),
         (
             refuse,

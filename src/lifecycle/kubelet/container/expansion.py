@@ -51,7 +51,7 @@ class Expansion:
         return "".join(out)
 
     def _put(self, value: str) -> str:
-        self._left -= len(value)
+        self._left -= len(value.encode())
         if self._left < 0:
             raise ExpansionError(
                 f"argument list too long: more than {ARG_MAX} bytes of variables in"

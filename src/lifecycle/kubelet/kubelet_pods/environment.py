@@ -31,6 +31,7 @@ from lifecycle.kubelet.container.runtime_helper import (
     GetObject,
     RecordEvent,
 )
+from lifecycle.kubelet.lifecycle.http_get_action import join_host_port
 
 MASTER_SERVICE_NAMESPACE, MASTER_SERVICES = "default", ("kubernetes",)
 ENV_VAR_NAME = re.compile(r"^[ -<>-~]+$")
@@ -39,10 +40,6 @@ ENV_VAR_NAME = re.compile(r"^[ -<>-~]+$")
 
 def _variable_name(text: str) -> str:
     return text.upper().replace("-", "_")
-
-
-def _host_port(host: str, port: int) -> str:
-    return f"[{host}]:{port}" if ":" in host else f"{host}:{port}"
 
 
 def from_services(services: Iterable[Object]) -> dict[str, str]:
@@ -65,7 +62,7 @@ def from_services(services: Iterable[Object]) -> dict[str, str]:
                 )
         for i, port in enumerate(spec["ports"]):
             protocol = port.get("protocol") or "TCP"
-            link = f"{protocol.lower()}://{_host_port(address, port['port'])}"
+            link = f"{protocol.lower()}://{join_host_port(address, port['port'])}"
             if i == 0:
                 variables[f"{prefix}_PORT"] = link
             base = f"{prefix}_PORT_{port['port']}_{protocol.upper()}"
