@@ -29,7 +29,7 @@ class Node:
         loop = asyncio.get_running_loop()
         self.began, self.seconds = loop.time(), seconds
         self.noted: list[str] = []
-        self.hooks = HookRunner(cast(Any, self), event=lambda *_: None)
+        self.hooks = HookRunner(cast(Any, self))
         self.killer = ContainerKiller(cast(Any, self), Clock(), self.hooks, lambda *_: None)
 
     def note(self, what: str) -> None:

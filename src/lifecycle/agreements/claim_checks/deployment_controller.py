@@ -28,7 +28,7 @@ def queued() -> tuple[bool, list[str]]:
         controller = DeploymentController(
             client, informers, clock=Clock(), names=NameSource(1)
         )
-        [handlers] = informers.informer(DEPLOYMENTS)._handlers
+        *_, handlers = informers.informer(DEPLOYMENTS)._handlers
         obj = a_named_deployment()
         add, update, delete = handlers.add, handlers.update, handlers.delete
         if add is None or update is None or delete is None:

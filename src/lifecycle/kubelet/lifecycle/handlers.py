@@ -47,7 +47,7 @@ class HookRunner:
     hook that was asked in plain though it wanted TLS.
     """
 
-    def __init__(self, runtime: Runtime, event: PodEvent) -> None:
+    def __init__(self, runtime: Runtime, event: PodEvent = lambda *_: None) -> None:
         self._runtime = runtime
         self._event = event
         self._running: set[asyncio.Task[None]] = set()
