@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 from dataclasses import dataclass, field
+from typing import Any
 
 import pytest
 from hypothesis import given, settings
@@ -11,6 +12,7 @@ from hypothesis import strategies as st
 
 from lifecycle.api.clock import run_virtual
 from lifecycle.etcd.memory import MemoryStore
+from lifecycle.etcd.past_versions import PastVersions
 from lifecycle.etcd.store import CompactedError, Event, FutureRevisionError, prefix_end
 
 KEYS = [
@@ -188,6 +190,78 @@ def test_pages_of_a_range_count_what_they_leave_out() -> None:
         rest = await store.range(page.kvs[-1].key + "\0", prefix_end(PODS))
         assert len(rest.kvs) == 7
         assert not rest.more
+
+    run_virtual(main())
+
+
+class Unwalked(dict[str, PastVersions]):
+    """May be asked for one after the other, by key."""
+
+    asked = 0
+
+    def __getitem__(self, key: str) -> PastVersions:
+        self.asked += 1
+        return super().__getitem__(key)
+
+    def walk(self) -> Any:
+        raise AssertionError("every kind has its keys in here")
+
+    __iter__ = items = keys = values = walk
+
+
+def test_a_page_of_the_past_costs_what_is_on_it_and_what_has_changed_since() -> None:
+    async def main() -> None:
+        store = MemoryStore()
+        store._versions = versions = Unwalked()
+        for i in range(100):
+            await store.put(f"{PODS}a/{i * 37 % 100:02}", b"")
+            await store.put(f"/registry/configmaps/a/{i}", b"")
+        past = store.revision
+        await store.delete(f"{PODS}a/01")
+        await store.put(f"{PODS}a/02", b"later")
+        await store.put(f"{PODS}a/02x", b"")
+        await store.put("/registry/configmaps/a/0", b"later")
+        versions.asked = 0
+        page = await store.range(PODS, prefix_end(PODS), limit=4, revision=past)
+        assert ([kv.key[-2:] for kv in page.kvs], page.count) == (["00", "01", "02", "03"], 100)
+        assert [kv.value for kv in page.kvs] == [b""] * 4
+        assert versions.asked == 3 + 4
+        rest = await store.range(page.kvs[-1].key + "\0", prefix_end(PODS), limit=4, revision=past)
+        assert ([kv.key[-2:] for kv in rest.kvs], rest.count) == (["04", "05", "06", "07"], 96)
+        assert versions.asked == 3 + 4 + 4
+        nothing = await store.range(prefix_end(PODS), PODS, limit=4, revision=past)
+        assert (nothing.kvs, nothing.count) == ([], 0)
+
+    run_virtual(main())
+
+
+@settings(max_examples=50, deadline=None)
+@given(st.lists(st.tuples(keys, st.booleans()), min_size=1, max_size=30), st.integers(0, 20), st.data())
+def test_pages_of_the_past_are_pieces_of_all_of_it(
+    writes: list[tuple[str, bool]], line: int, data: st.DataObject
+) -> None:
+    async def main() -> None:
+        store = MemoryStore()
+        for key, delete in writes:
+            await (store.delete(key) if delete else store.put(key, b"v"))
+        if 1 <= line < store.revision:
+            await store.compact(line)
+        past = data.draw(st.integers(max(line if line < store.revision else 1, 1), store.revision))
+        start, end = data.draw(
+            st.sampled_from([("/registry/", "/registry0"), (PODS, prefix_end(PODS)), (KEYS[1], KEYS[-2])])
+        )
+        everything = await store.range(start, end, revision=past)
+        assert everything.count == len(everything.kvs)
+        seen, limit = [], data.draw(st.integers(1, 4))
+        while True:
+            page = await store.range(start, end, revision=past, limit=limit)
+            seen += page.kvs
+            assert page.count == len(everything.kvs) - len(seen) + len(page.kvs)
+            if not page.more:
+                break
+            assert len(page.kvs) == limit
+            start = page.kvs[-1].key + "\0"
+        assert seen == everything.kvs
 
     run_virtual(main())
 

@@ -19,7 +19,8 @@ from __future__ import annotations
 
 from bisect import bisect_left, insort
 from collections import deque
-from itertools import islice
+from heapq import merge
+from itertools import islice, takewhile
 
 from lifecycle.api.worker import beside
 from lifecycle.etcd.leases import Leases
@@ -95,19 +96,27 @@ class MemoryStore:
             kvs = [self._live[key] for key in keys]
         else:
             self._check(revision)
-            there = sorted(
-                key
-                for key, versions in self._versions.items()
-                if start <= key < end and versions.was_there(revision)
-            )
-            count = len(there)
-            packed = [
-                self._versions[key].packed_at(revision)
-                for key in there[: limit or count]
-            ]
+            keys, count = self._keys_at(revision, start, end, limit)
+            packed = [self._versions[key].packed_at(revision) for key in keys]
             size = sum(len(versions) * len(versions[-1].value) for versions in packed)
             kvs = await beside(size, _whole_each, packed)
         return RangeResult(kvs, now, count, len(kvs) < count)
+
+    def _keys_at(
+        self, revision: int, start: str, end: str, limit: int
+    ) -> tuple[list[str], int]:
+        """The first keys in `[start, end)` that were there at a revision, in order, and
+        how many there were: those of now, but for what has been written since, which is
+        little when somebody reads page by page.
+        """
+        since = takewhile(lambda entry: entry[0] > revision, reversed(self._log))
+        changed = {key for _, key in since if start <= key < end}
+        before = sorted(k for k in changed if self._versions[k].was_there(revision))
+        low, high = bisect_left(self._order, start), bisect_left(self._order, end)
+        now = (self._order[place] for place in range(low, high))
+        keys = merge((key for key in now if key not in changed), before)
+        count = max(high - low, 0) - sum(key in self._live for key in changed)
+        return list(islice(keys, limit or None)), count + len(before)
 
     def _check(self, revision: int) -> None:
         if revision > self._revision:
