@@ -104,7 +104,7 @@ async def full_namespace(who: Attacker) -> set[int]:
     return statuses
 
 
-@attack("pod: forty variables, each twice the last")
+@attack("pod: 28 variables, each twice the last")
 async def doubling_variables(who: Attacker) -> list[Any]:
     twice = [{"name": f"E{i}", "value": f"$(E{i - 1})$(E{i - 1})"} for i in range(1, 28)]
     container = {"name": "c", "image": "nginx", "env": [{"name": "E0", "value": "x" * 10}, *twice]}
@@ -114,7 +114,7 @@ async def doubling_variables(who: Attacker) -> list[Any]:
     return [*statuses, await who.ask("DELETE", f"{PODS}/doubling?gracePeriodSeconds=0")]
 
 
-@attack("pod: a word of a million brackets that nobody closes")
+@attack("pod: a word of 400,000 brackets that nobody closes")
 async def open_brackets(who: Attacker) -> list[Any]:
     container = {"name": "c", "image": "busybox:1.36", "command": ["sleep", "$(" * 400_000]}
     statuses = [await who.ask("POST", PODS, {**pod(containers=[container]), "metadata": {"name": "brackets"}})]

@@ -158,19 +158,20 @@ def question(kind: int, name: bytes = b"\4vast\7default" + ZONE, payload: int = 
     return struct.pack("!6H", 7, 0x100, 1, 0, 0, 1) + name + struct.pack("!HH", kind, 1) + edns
 
 
-async def vast(who: Attacker, ports: int = 1) -> None:
-    """A headless Service with 5,000 endpoints."""
-    spec = {"clusterIP": "None", "ports": [{"port": 80, "name": "p0"}]}
+async def vast(who: Attacker, name: str = "vast", ports: int = 1) -> None:
+    """A headless Service with 5,000 endpoints, each with so many ports (a slice may have 100)."""
+    declared = [{"name": f"p{i}", "port": 80 + i, "protocol": "TCP"} for i in range(ports)]
+    spec = {"clusterIP": "None", "ports": declared}
     await who.ask(
-        "POST", f"{SPACE}/services", {"apiVersion": "v1", "kind": "Service", "metadata": {"name": "vast"}, "spec": spec}
+        "POST", f"{SPACE}/services", {"apiVersion": "v1", "kind": "Service", "metadata": {"name": name}, "spec": spec}
     )
     for part in range(5):
         endpoints = [
             {"addresses": [f"10.{part}.{i >> 8}.{i & 255}"], "conditions": {"ready": True}} for i in range(1_000)
         ]
         made = {"apiVersion": "discovery.k8s.io/v1", "kind": "EndpointSlice", "addressType": "IPv4", "endpoints": endpoints,
-                "metadata": {"name": f"vast-{part}", "labels": {"kubernetes.io/service-name": "vast"}},
-                "ports": [{"name": f"p{i}", "port": 80 + i, "protocol": "TCP"} for i in range(ports)]}  # fmt: skip
+                "metadata": {"name": f"{name}-{part}", "labels": {"kubernetes.io/service-name": name}},
+                "ports": declared}  # fmt: skip
         await who.ask("POST", SLICES, made)
     await asyncio.sleep(0.5)
 
@@ -197,11 +198,22 @@ async def long_answers(who: Attacker) -> int:
 @attack("DNS: 20,000 datagrams about 5,000 endpoints")
 async def many_questions(who: Attacker) -> None:
     await vast(who)
+    await datagrams(who)
+
+
+@attack("DNS: 20,000 datagrams about 5,000 endpoints with 100 ports each")
+async def many_ports(who: Attacker) -> None:
+    await vast(who, "wide", 100)
+    await datagrams(who, b"\4wide\7default" + ZONE)
+
+
+async def datagrams(who: Attacker, name: bytes = b"\4vast\7default" + ZONE) -> None:
+    """20,000 of them, for addresses and for ports in turn."""
     transport, _ = await asyncio.get_running_loop().create_datagram_endpoint(
         asyncio.DatagramProtocol, remote_addr=("127.0.0.1", who.dns)
     )
     for number in range(20_000):
-        transport.sendto(question(1 if number % 2 else 33, payload=65_535 if number % 3 else 512))
+        transport.sendto(question(1 if number % 2 else 33, name, payload=65_535 if number % 3 else 512))
         if number % 50 == 0:
             await asyncio.sleep(0.01)
     transport.close()

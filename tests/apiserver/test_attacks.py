@@ -9,8 +9,14 @@ from __future__ import annotations
 
 import asyncio
 import time
+from itertools import pairwise
+from typing import Any
 
+from benchmarks.attacks_by_controllers import ATTACKS
+from benchmarks.attacks_by_streams import vast
 from benchmarks.prober import Outcome, probe
+
+from lifecycle.api.clock import run_virtual
 
 WORST = (
     "JSON: 3 MB that ends wrong",
@@ -55,3 +61,44 @@ def test_others_are_answered_while_somebody_attacks() -> None:
         again = asyncio.run(_run(stalled))
         assert not [str(outcome) for outcome in again if outcome.stall > limit]
     assert outcomes[-1].after - outcomes[0].before < MOST_KEPT, [str(outcome) for outcome in outcomes]
+
+
+class Asked:
+    """An attacker that only says what it would send."""
+
+    def __init__(self) -> None:
+        self.bodies: list[dict[str, Any]] = []
+
+    async def ask(self, method: str, path: str, body: Any = None, **headers: str) -> int:
+        self.bodies += [body] if body else []
+        return 201
+
+
+def test_attacks_send_what_they_are_called_after() -> None:
+    async def main(name: str) -> Any:
+        who = Asked()
+        await ATTACKS[name](who)  # type: ignore[arg-type]
+        return who.bodies[0]["spec"]["containers"][0]
+
+    variables = run_virtual(main("pod: 28 variables, each twice the last"))["env"]
+    assert len(variables) == 28
+    assert all(later["value"] == 2 * f"$({one['name']})" for one, later in pairwise(variables))
+    assert run_virtual(main("pod: a word of 400,000 brackets that nobody closes"))["command"][1].count("(") == 400_000
+
+
+def test_a_service_that_is_asked_about_has_as_many_endpoints_and_ports_as_are_said() -> None:
+    async def main(*args: Any) -> None:
+        who = Asked()
+        await vast(who, *args)  # type: ignore[arg-type]
+        service, *slices = who.bodies
+        addresses = {address for each in slices for end in each["endpoints"] for address in end["addresses"]}
+        assert len(addresses) == 5_000
+        _, ports = args or ("vast", 1)
+        assert [len(each["ports"]) for each in (service["spec"], *slices)] == [ports] * 6
+        assert {each["metadata"]["labels"]["kubernetes.io/service-name"] for each in slices} == {
+            service["metadata"]["name"]
+        }
+
+    run_virtual(main())
+    run_virtual(main("wide", 100))
+    assert "DNS: 20,000 datagrams about 5,000 endpoints with 100 ports each" in ATTACKS

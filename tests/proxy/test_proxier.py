@@ -16,10 +16,12 @@ from lifecycle.client.rest import Client
 from lifecycle.client.shared_informer import SharedInformerFactory
 from lifecycle.proxy.iptables.proxier import Proxier
 from lifecycle.proxy.iptables.runner import TextRunner
+from lifecycle.proxy.iptables.sync_proxy_rules import count_of_rules
 from lifecycle.proxy.iptables.tables import RestoreError, Tables
 from tests.controllers.small_cluster import deployment, small_cluster
 from tests.controllers.small_cluster import service as service_of
 from tests.fake_api import FakeAPI
+from tests.proxy import shapes
 from tests.proxy.shapes import endpoint, endpoint_slice, service
 
 SERVICES, SLICES, NODES = resource("services"), resource("endpointslices.discovery.k8s.io"), resource("nodes")
@@ -117,6 +119,53 @@ def test_more_rules_than_a_table_has_room_for_are_not_made(caplog: pytest.LogCap
             assert "10.96.0.10" in b.sink.tables.save("filter")
 
     run_virtual(main())
+
+
+def counted(services: list[Any], slices: list[Any]) -> tuple[tuple[int, int], tuple[int, int]]:
+    """The rules as they are counted before they are written, and as they are written; in the filter and nat tables."""
+    none, written = shapes.rules([], []), shapes.rules(services, slices)
+    return count_of_rules(*shapes.both_maps(services, slices, shapes.NODE)), (
+        written.filter_rule_count - none.filter_rule_count,
+        written.nat_rule_count - none.nat_rule_count,
+    )
+
+
+STICKY = {"sessionAffinity": "ClientIP", "sessionAffinityConfig": {"clientIP": {"timeoutSeconds": 60}}}
+OUTSIDE = {"externalIPs": [f"192.0.2.{n}" for n in range(200)]}
+
+
+@pytest.mark.parametrize("count", [0, 1, 200])
+@pytest.mark.parametrize(
+    ("spec", "with_none", "each", "beside"),
+    [
+        ({}, 1, 3, 2), (STICKY, 1, 4, 2), (OUTSIDE, 201, 3, 206),
+        ({**OUTSIDE, "externalTrafficPolicy": "Local", "type": "NodePort"}, 201, 3, 407),
+    ],
+)  # fmt: skip
+def test_rules_are_counted_as_they_are_written_for_each_table(
+    spec: dict[str, Any], with_none: int, each: int, beside: int, count: int
+) -> None:
+    behind = [endpoint(f"10.244.1.{n}") for n in range(count)]
+    guessed, written = counted([service("s", "10.96.0.9", **spec)], [endpoint_slice("s", behind)])
+    if not count:
+        assert guessed == written == (with_none, 0)
+    else:
+        assert all(ours >= theirs for ours, theirs in zip(guessed, written))
+        assert sum(guessed) == each * count + beside
+        assert sum(guessed) - sum(written) <= 6
+
+
+def test_no_shape_of_service_has_more_rules_than_are_counted() -> None:
+    services, slices = shapes.everything()
+    for each in services:
+        guessed, written = counted([each], slices)
+        assert all(ours >= theirs for ours, theirs in zip(guessed, written)), each["metadata"]["name"]
+    behind = [endpoint("10.244.1.1", "here", ready=False, serving=False), endpoint("10.244.1.2")]
+    local = service("s", "10.96.0.9", **OUTSIDE, externalTrafficPolicy="Local", type="NodePort")
+    assert counted([local], [endpoint_slice("s", behind)])[1][0] == 200
+    assert counted([local], [endpoint_slice("s", behind)])[0][0] == 201
+    unready = [endpoint_slice("s", [endpoint("10.244.1.1", ready=False)])]
+    assert counted([service("s", "10.96.0.9", **OUTSIDE)], unready) == ((201, 0), (201, 0))
 
 
 def test_what_changes_while_many_rules_are_written_is_for_the_next_sync(monkeypatch: pytest.MonkeyPatch) -> None:

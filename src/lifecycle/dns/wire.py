@@ -6,9 +6,8 @@ answer that is too long for the client's buffer is cut short with `tc` set, so t
 client asks again over TCP.
 
 Upstream: CoreDNS 1.14, `core/dnsserver/server.go` (`ServeDNS`), `request/request.go`
-(`Scrub`, `SizeAndDo`), `request/edns0.go`, `plugin/pkg/edns` (`Version`),
-miekg/dns (`Truncate`, `DefaultMsgAcceptFunc`,
-`SetRcodeFormatError`).
+(`Scrub`, `SizeAndDo`), `request/edns0.go`, `plugin/pkg/edns` (`Version`); miekg/dns
+(`Truncate`, `DefaultMsgAcceptFunc`, `SetRcodeFormatError`).
 """
 
 from __future__ import annotations

@@ -293,9 +293,10 @@ class Proxier:
         # said to have changed have to be of the same moment
         changed, self._changed = self._changed, set()
         self.health.sync_begins()
-        weight = RULE_LENGTH * count_of_rules(self.services, self.endpoints)
-        if weight > RULE_LENGTH * MOST_RULES:
+        tables = count_of_rules(self.services, self.endpoints)
+        if max(tables) > MOST_RULES:  # nor would the kernel take any of them
             raise RestoreError(f"more than {MOST_RULES} rules do not fit into a table")
+        weight = RULE_LENGTH * sum(tables)
         services, endpoints = self.services, self.endpoints
         if weight > LARGE:  # what changes meanwhile is for the next sync
             services, endpoints = services.copy(), endpoints.copy()
