@@ -87,7 +87,6 @@ class Answerer:
     def _in_zone(self, qname: str, name: str, qtype: str, zone: str) -> Answer:
         if (vast := self._vast.get((name, qtype))) is not None:
             return vast.spelled(zone)
-        message = Answer()
         if (
             name == f"{NS_NAME}.{self.plugin.zone}"
             and zone != self.plugin.zone
@@ -95,6 +94,20 @@ class Answerer:
         ):
             # the one name that CoreDNS knows in small letters only
             return Answer(NXDOMAIN, authority=[self.soa(zone)])
+        try:
+            message = self._found(qname, name, qtype, zone)
+            if len(message.answer) > MANY:
+                if qname != name:  # whatever it is spelled like next time
+                    message = self._found(name, name, qtype, self.plugin.zone)
+                self._vast.put((name, qtype), message)
+                return message.spelled(zone)
+        except NameDoesNotExist:
+            return Answer(NXDOMAIN, authority=[self.soa(zone)])
+        return message if message.answer else self.no_data(zone)
+
+    def _found(self, qname: str, name: str, qtype: str, zone: str) -> Answer:
+        """What there is of a type. Raises NameDoesNotExist."""
+        message = Answer()
         find: Callable[[Answer, str, str, str], None] = {
             "A": self._addresses,
             "AAAA": self._addresses_v6,
@@ -105,17 +118,8 @@ class Answerer:
             "SOA": self._soa,
             "PTR": self._pointers,
         }.get(qtype, self._nothing)
-        try:
-            find(message, qname, name, zone)
-            if len(message.answer) > MANY:
-                if qname != name:  # whatever it is spelled like next time
-                    message = Answer()
-                    find(message, name, name, self.plugin.zone)
-                self._vast.put((name, qtype), message)
-                return message.spelled(zone)
-        except NameDoesNotExist:
-            return Answer(NXDOMAIN, authority=[self.soa(zone)])
-        return message if message.answer else self.no_data(zone)
+        find(message, qname, name, zone)
+        return message
 
     def no_data(self, zone: str = "") -> Answer:
         """The name exists; there are no such records."""
