@@ -27,7 +27,6 @@ from lifecycle.apiserver.apiextensions.cel_rules import (
 )
 from lifecycle.apiserver.apiextensions.field_paths import PathError, field_at
 from lifecycle.apiserver.apiextensions.internal_form import go_items, go_rule
-from lifecycle.apiserver.apiextensions.list_types import validate_list_types
 from lifecycle.apiserver.apiextensions.pruning import TYPE_META, prune
 from lifecycle.apiserver.apiextensions.schema_validation import validate_value
 from lifecycle.apiserver.apiextensions.structural import (
@@ -415,11 +414,10 @@ def validate_defaults(
         if default_errors := validate_value(default, schema):
             # upstream takes "[1]", the place within a list, for the name of a field
             errors += [_below(error, here, always=".") for error in default_errors]
-        else:
-            errors += [
-                _below(error, here) for error in validate_list_types(default, schema)
-            ]
-            rules = validate_rules(default, schema, default, is_resource=False)
+        else:  # a default is also what was there before, which its rules may ask
+            rules = validate_rules(
+                default, schema, default, is_resource=False, ratchets=False
+            )
             errors += [_below(error, here) for error in rules]
     for key, child in (schema.get("properties") or {}).items():
         if not (is_root and key in TYPE_META):
