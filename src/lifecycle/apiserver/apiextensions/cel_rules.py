@@ -196,9 +196,10 @@ def validate_rules(
     warnings: list[str] | None = None,
     *,
     is_resource: bool = True,
+    ratchets: bool = True,
 ) -> list[FieldError]:
     """Everything that breaks a rule. `old` is the stored value of an update; what an
-    unchanged part breaks goes to `warnings`.
+    unchanged part breaks goes to `warnings` if the check `ratchets`.
     """
     return list(
         _walk(
@@ -207,7 +208,7 @@ def validate_rules(
             old,
             "",
             is_resource,
-            False,
+            False if ratchets else None,
             warnings if warnings is not None else [],
         )
     )
@@ -219,12 +220,13 @@ def _walk(
     old: Any,
     path: str,
     is_resource: bool,
-    unchanged: bool,
+    unchanged: bool | None,
     warnings: list[str],
 ) -> Iterator[FieldError]:
     if value is None and not schema.get("nullable"):
         return
-    unchanged = unchanged or (old is not ABSENT and value == old)
+    if unchanged is False:  # None: nobody asks
+        unchanged = old is not ABSENT and bool(value == old)
     yield from _here(value, schema, old, path, is_resource, unchanged, warnings)
     for nested in schema.get("allOf") or ():
         if has_rules(nested):
@@ -276,7 +278,7 @@ def _here(
     old: Any,
     path: str,
     is_resource: bool,
-    unchanged: bool,
+    unchanged: bool | None,
     warnings: list[str],
 ) -> Iterator[FieldError]:
     rules = compiled_rules(schema)

@@ -159,6 +159,13 @@ shows as.
 """
 
 
+def go_items(items: Object | list[Object]) -> Object:
+    """One schema for all items, or one for each. Upstream: `JSONSchemaPropsOrArray`."""
+    if isinstance(items, dict):
+        return {"Schema": go_schema(items), "JSONSchemas": None}
+    return {"Schema": None, "JSONSchemas": list(map(go_schema, items))}
+
+
 def go_schema(schema: Object) -> Object:
     """A schema in the inner form, all fields of it. Upstream:
     `apiextensions.JSONSchemaProps`.
@@ -175,13 +182,8 @@ def go_schema(schema: Object) -> Object:
             printed[name] = {
                 key: go_schema(printed[name][key]) for key in sorted(printed[name])
             }
-    if isinstance(printed["Items"], dict):
-        printed["Items"] = {"Schema": go_schema(printed["Items"]), "JSONSchemas": None}
-    elif printed["Items"] is not None:
-        printed["Items"] = {
-            "Schema": None,
-            "JSONSchemas": [go_schema(item) for item in printed["Items"]],
-        }
+    if printed["Items"] is not None:
+        printed["Items"] = go_items(printed["Items"])
     for name in ("AdditionalProperties", "AdditionalItems"):
         additional = printed[name]
         if additional is not None:

@@ -26,8 +26,7 @@ from lifecycle.apiserver.apiextensions.cel_rules import (
     validate_rules,
 )
 from lifecycle.apiserver.apiextensions.field_paths import PathError, field_at
-from lifecycle.apiserver.apiextensions.internal_form import go_rule
-from lifecycle.apiserver.apiextensions.list_types import validate_list_types
+from lifecycle.apiserver.apiextensions.internal_form import go_items, go_rule
 from lifecycle.apiserver.apiextensions.pruning import TYPE_META, prune
 from lifecycle.apiserver.apiextensions.schema_validation import validate_value
 from lifecycle.apiserver.apiextensions.structural import (
@@ -255,7 +254,7 @@ def _list_map(schema: Object, path: str, errors: list[FieldError]) -> None:
             errors.append(
                 invalid(
                     f"{path}.items",
-                    items,
+                    go_items(items),
                     "must only have a single schema if x-kubernetes-list-type is map",
                 )
             )
@@ -413,12 +412,12 @@ def validate_defaults(
         if pruned != default:
             errors.append(invalid(here, default, "must not have unknown fields"))
         if default_errors := validate_value(default, schema):
-            errors += [_below(error, here) for error in default_errors]
-        else:
-            errors += [
-                _below(error, here) for error in validate_list_types(default, schema)
-            ]
-            rules = validate_rules(default, schema, default, is_resource=False)
+            # upstream takes "[1]", the place within a list, for the name of a field
+            errors += [_below(error, here, always=".") for error in default_errors]
+        else:  # a default is also what was there before, which its rules may ask
+            rules = validate_rules(
+                default, schema, default, is_resource=False, ratchets=False
+            )
             errors += [_below(error, here) for error in rules]
     for key, child in (schema.get("properties") or {}).items():
         if not (is_root and key in TYPE_META):
@@ -431,9 +430,8 @@ def validate_defaults(
     return errors
 
 
-def _below(error: FieldError, path: str) -> FieldError:
+def _below(error: FieldError, path: str, always: str = "") -> FieldError:
     if error.field in ("", "<nil>"):
         return replace(error, field=path)
-    return replace(
-        error, field=f"{path}{'' if error.field.startswith('[') else '.'}{error.field}"
-    )
+    joint = always or ("" if error.field.startswith("[") else ".")
+    return replace(error, field=f"{path}{joint}{error.field}")

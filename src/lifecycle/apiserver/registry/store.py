@@ -174,6 +174,7 @@ class ResourceStore:
             metadata["name"] = environment.names.generate_name(metadata["generateName"])
         elif self.strategy.names_itself and not metadata.get("name"):
             metadata["name"] = environment.names.uid()
+        scope.warnings.extend(self.strategy.warnings_before_create(obj))
         # a Job takes labels from its own name, so the name comes first
         await beside(scope.size, before_create, self.strategy, obj)
         for attempt in range(MAX_NAME_ATTEMPTS):

@@ -33,7 +33,7 @@ from lifecycle.apiserver.apiextensions.validation.options import (
 ROOT_FIELDS_WITH_STATUS = (
     "Description", "Type", "Format", "Title", "Maximum", "ExclusiveMaximum", "Minimum",
     "ExclusiveMinimum", "MaxLength", "MinLength",
-    "Pattern", "MaxItems", "MinItems", "UniqueItems", "MultipleOf", "Required", "Enum",
+    "Pattern", "MaxItems", "MinItems", "UniqueItems", "MultipleOf", "Required",
     "Items", "Properties", "ExternalDocs", "Example",
     "XPreserveUnknownFields", "XValidations",
 )  # fmt: skip

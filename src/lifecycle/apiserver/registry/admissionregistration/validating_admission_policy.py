@@ -16,6 +16,7 @@ from lifecycle.api.field_errors import (
     invalid,
     required,
 )
+from lifecycle.api.schema.internal_types import internal_value
 from lifecycle.api.validation import content
 from lifecycle.api.wire import Object
 from lifecycle.apiserver.admission.policy_expressions import Composition
@@ -76,7 +77,10 @@ def _validate_validations(
         )
     if len(annotations) > MAX_ANNOTATIONS:
         why = f"must not have more than {MAX_ANNOTATIONS} auditAnnotations"
-        errors.append(invalid("spec.auditAnnotations", list(annotations), why))
+        shown = internal_value(
+            "[]admissionregistration/v1.AuditAnnotation", list(annotations)
+        )
+        errors.append(invalid("spec.auditAnnotations", shown, why))
     keys: set[str] = set()
     name = (policy.get("metadata") or {}).get("name")
     for index, item in enumerate(annotations):

@@ -3,8 +3,7 @@
 Upstream: `pkg/apis/flowcontrol/v1/defaults.go`,
 `pkg/registry/flowcontrol/flowschema/strategy.go`,
 `pkg/apis/flowcontrol/validation/validation.go` (`ValidateFlowSchema` …),
-`pkg/printers/internalversion/printers.go` (`printFlowSchema`), v1.36. Left out: the
-comparison of the mandatory objects (`exempt`, `catch-all`) with their fixed specs.
+`pkg/printers/internalversion/printers.go` (`printFlowSchema`), v1.36.
 """
 
 from __future__ import annotations
@@ -22,6 +21,10 @@ from lifecycle.api.human_duration import age
 from lifecycle.api.validation import content
 from lifecycle.api.wire import Object
 from lifecycle.apiserver.registry.flowcontrol.conditions import validate_conditions
+from lifecycle.apiserver.registry.flowcontrol.mandatory import (
+    EXEMPT,
+    validate_mandatory_schema,
+)
 from lifecycle.apiserver.registry.printers.printer import (
     AGE,
     NAME,
@@ -78,7 +81,7 @@ def validate(schema: Object) -> list[FieldError]:
         errors.append(
             invalid(path, precedence, f"must not be greater than {_HIGHEST_PRECEDENCE}")
         )
-    if precedence == 1 and meta.get("name") != "exempt":
+    if precedence == 1 and meta.get("name") != EXEMPT:
         errors.append(
             invalid(
                 path,
@@ -108,6 +111,7 @@ def validate(schema: Object) -> list[FieldError]:
         )
     for index, rule in enumerate(spec.get("rules") or ()):
         errors += _validate_rule(rule, f"spec.rules[{index}]")
+    errors += validate_mandatory_schema(meta.get("name", ""), spec)
     return errors + validate_conditions(schema)
 
 

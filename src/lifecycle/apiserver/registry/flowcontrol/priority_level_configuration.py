@@ -5,8 +5,7 @@ Upstream: `pkg/apis/flowcontrol/v1/defaults.go`,
 `pkg/registry/flowcontrol/prioritylevelconfiguration/strategy.go`,
 `pkg/apis/flowcontrol/validation/validation.go` (`ValidatePriorityLevelConfiguration`
 …), `pkg/printers/internalversion/printers.go` (`printPriorityLevelConfiguration`),
-v1.36. Left out: the comparison of the mandatory objects (`exempt`, `catch-all`) with
-their fixed specs.
+v1.36.
 """
 
 from __future__ import annotations
@@ -24,6 +23,10 @@ from lifecycle.api.human_duration import age
 from lifecycle.api.validation import content
 from lifecycle.api.wire import Object
 from lifecycle.apiserver.registry.flowcontrol.conditions import validate_conditions
+from lifecycle.apiserver.registry.flowcontrol.mandatory import (
+    EXEMPT,
+    validate_mandatory_level,
+)
 from lifecycle.apiserver.registry.printers.printer import (
     AGE,
     NAME,
@@ -82,12 +85,12 @@ def validate(level: Object) -> list[FieldError]:
         spec.get("exempt"),
         spec.get("limited"),
     )
-    if (meta.get("name") == "exempt") != (type_ == "Exempt"):
+    if (meta.get("name") == EXEMPT) != (type_ == "Exempt"):
         errors.append(
             invalid(
                 "spec.type",
                 type_,
-                "type must be 'Exempt' if and only if name is 'exempt'",
+                "must be 'Exempt' if and only if `name` is 'exempt'",
             )
         )
     if type_ == "Exempt":
@@ -95,11 +98,7 @@ def validate(level: Object) -> list[FieldError]:
             errors.append(
                 forbidden("spec.limited", "must be nil if the type is not Limited")
             )
-        if exempt is None:
-            errors.append(
-                required("spec.exempt", "must not be empty when type is Exempt")
-            )
-        else:
+        if exempt is not None:  # a level from before v1.28 has none
             errors += _validate_shares(exempt, "spec.exempt") + _validate_lending(
                 exempt, "spec.exempt"
             )
@@ -116,6 +115,7 @@ def validate(level: Object) -> list[FieldError]:
             errors += _validate_limited(limited, "spec.limited")
     else:
         errors.append(not_supported("spec.type", type_, ("Exempt", "Limited")))
+    errors += validate_mandatory_level(meta.get("name", ""), spec)
     return errors + validate_conditions(level)
 
 

@@ -79,7 +79,7 @@ def validate_update(new: Object, old: Object) -> list[FieldError]:
         return errors + changed
     if (len(before), len(networks)) == (1, 2):
         return errors + changed + _validate_spec(spec)
-    return [*errors, invalid("spec.cidrs", networks or None, IMMUTABLE)]
+    return [*errors, invalid("spec.cidrs", spec.get("cidrs"), IMMUTABLE)]
 
 
 def print_service_cidr(service_cidr: Object, now: float) -> Cells:

@@ -66,10 +66,9 @@ def _device_id(device: Object) -> DeviceID:
     )
 
 
-def _shown_id(device: Object) -> Object:
+def _shown_id(identity: DeviceID) -> Object:
     """The identity of a device as a message shows it."""
-    keys = ("Driver", "Pool", "Device", "ShareID")
-    return dict(zip(keys, _device_id(device), strict=True))
+    return dict(zip(("Driver", "Pool", "Device", "ShareID"), identity, strict=True))
 
 
 def validate_claim_status(new: Object, old: Object) -> list[FieldError]:
@@ -213,7 +212,7 @@ def _validate_device(
     errors += _validate_share_id(device.get("shareID"), f"{path}.shareID")
     if _device_id(device) not in allocated:
         why = "must be an allocated device in the claim"
-        errors.append(invalid(path, _shown_id(device), why))
+        errors.append(invalid(path, _shown_id(_device_id(device)), why))
     conditions = device.get("conditions") or []
     if len(conditions) > _CONDITIONS:
         errors.append(too_many(f"{path}.conditions", len(conditions), _CONDITIONS))

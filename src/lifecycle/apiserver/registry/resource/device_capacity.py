@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from lifecycle.api.field_errors import FieldError, forbidden, invalid, required
 from lifecycle.api.quantity import Quantity, canonical_quantity, parse_quantity
+from lifecycle.api.status import PanicError
 from lifecycle.api.wire import Object
 from lifecycle.apiserver.registry.resource.collections import validate_set
 
@@ -113,8 +114,10 @@ def _validate_range(
         why = f"one step {added} is larger than capacity value"
         refuse("step", step, why, limit)
     for value in (usual, high):
-        if value is None or not step.value():
+        if value is None:
             continue
+        if not step.value():
+            raise PanicError("runtime error: integer divide by zero")
         if (value.value() - low.value()) % step.value():
             why = f"value is not a multiple of a given step ({step}) from ({low})"
             errors.append(invalid(f"{path}.step", str(value), why))

@@ -168,6 +168,8 @@ class Strategy:
     """
     names_itself: bool = False
     """An object without a name is called by a new uid (LimitRange)."""
+    warnings_before_create: Warnings = no_warnings
+    """Of what was sent, before it is prepared, and even if it is refused."""
     prepare_for_create: Change = do_nothing
     """Drop what the client may not set, add what the registry sets. The status is reset
     by then; uid, creation time and a generated name are there.

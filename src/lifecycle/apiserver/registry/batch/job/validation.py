@@ -278,22 +278,13 @@ def validate_update(new: Object, old: Object) -> list[FieldError]:
     )
     spec, before = new.get("spec") or {}, old.get("spec") or {}
     errors += _validate_spec_with_selector(spec, "spec")  # a second time, as upstream
-    if before.get("suspend") and not (old.get("status") or {}).get("startTime"):
-        before = {
-            **before,
-            "template": _steered(
-                before.get("template") or {}, spec.get("template") or {}
-            ),
-        }
     errors += _validate_completions_mutation(spec, before)
-    for field in ("selector", "template"):
-        if spec.get(field) != before.get(field):
-            value = (
-                internal_value("core/v1.PodTemplateSpec", spec[field])
-                if field == "template"
-                else spec.get(field)
-            )
-            errors.append(invalid(f"spec.{field}", value, IMMUTABLE))
+    if spec.get("selector") != before.get("selector"):
+        errors.append(invalid("spec.selector", spec.get("selector"), IMMUTABLE))
+    waits = before.get("suspend") and not (old.get("status") or {}).get("startTime")
+    errors += _validate_template_update(
+        spec.get("template") or {}, before.get("template") or {}, bool(waits)
+    )
     for field in (
         "completionMode",
         "podFailurePolicy",
@@ -334,11 +325,29 @@ def _validate_completions_mutation(spec: Object, before: Object) -> list[FieldEr
     ]
 
 
-def _steered(old: Object, new: Object) -> Object:
-    """The old template with what may be changed while the job is suspended and has not
-    begun: where its pods go, labels, resources.
+def _validate_template_update(
+    new: Object, old: Object, waits: bool
+) -> list[FieldError]:
+    """It stays. `waits`: the job is suspended and has not begun, so the metadata of its
+    pods may change, and what `_steered` takes over.
     """
-    spec, new_spec = dict(old.get("spec") or {}), new.get("spec") or {}
+    path, type_, after, before = (
+        "spec.template",
+        "core/v1.PodTemplateSpec",
+        new,
+        old,
+    )
+    if waits:
+        path, type_, after = f"{path}.spec", "core/v1.PodSpec", new.get("spec") or {}
+        before = _steered(old.get("spec") or {}, after)
+    if after == before:
+        return []
+    return [invalid(path, internal_value(type_, after), IMMUTABLE)]
+
+
+def _steered(old: Object, new_spec: Object) -> Object:
+    """The old spec with what says where pods go, and how much they get."""
+    spec = dict(old)
     for field in ("nodeSelector", "tolerations", "schedulingGates"):
         _take_over(spec, new_spec, field)
     affinity = dict(spec.get("affinity") or {})
@@ -360,10 +369,7 @@ def _steered(old: Object, new: Object) -> Object:
             ]
             if kept:
                 spec[group] = kept
-    meta = dict(old.get("metadata") or {})
-    for field in ("labels", "annotations"):
-        _take_over(meta, new.get("metadata") or {}, field)
-    return {**old, "metadata": meta, "spec": spec}
+    return spec
 
 
 def _take_over(target: Object, source: Object, field: str) -> None:

@@ -255,7 +255,7 @@ def validate_signer_name(name: str, path: str) -> list[FieldError]:
             )
         )
     errors += _validate_labels(rest.split("."), rest, path, content.dns1123_subdomain)
-    longest = 253 + 63 + 1 + 253
+    longest = 253 + len("/") + 63 + len(".") + 253
     return errors + ([too_long(path, longest)] if len(name) > longest else [])
 
 

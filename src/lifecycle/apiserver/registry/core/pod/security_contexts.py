@@ -36,6 +36,22 @@ _PROFILES = ("Localhost", "RuntimeDefault", "Unconfined")
 _SYSCTL_SEGMENT = "[a-z0-9]([-_a-z0-9]*[a-z0-9])?"
 _SYSCTL = rf"({_SYSCTL_SEGMENT}[\./])*{_SYSCTL_SEGMENT}"
 _sysctl = re.compile(_SYSCTL)
+_IPC_SYSCTLS = {
+    f"kernel.{name}"
+    for name in (
+        "msg",
+        "msgmax",
+        "msgmnb",
+        "msgmni",
+        "sem",
+        "shm",
+        "shm_rmid_forced",
+        "shmall",
+        "shmmax",
+        "shmmni",
+    )
+}
+"""What the kernel keeps for each IPC namespace, as the API server knows it."""
 
 
 def validate_security_context(
@@ -239,8 +255,7 @@ def _validate_sysctls(
                 invalid(here, name, "may not be specified when 'hostNetwork' is true")
             )
         elif spec.get("hostIPC") and (
-            dotted.startswith(("kernel.shm", "kernel.msg", "fs.mqueue."))
-            or dotted == "kernel.sem"
+            dotted in _IPC_SYSCTLS or dotted.startswith("fs.mqueue.")
         ):
             errors.append(
                 invalid(here, name, "may not be specified when 'hostIPC' is true")

@@ -11,6 +11,10 @@ from lifecycle.api.qos import compute_pod_qos
 from lifecycle.api.schema import decode as decode_any
 from lifecycle.api.schema import empties
 from lifecycle.api.wire import Object
+from lifecycle.apiserver.registry.core.pod.app_armor import (
+    app_armor_warnings,
+    copy_app_armor_annotations,
+)
 from lifecycle.apiserver.registry.core.pod.disabled_fields import (
     drop_disabled_pod_fields,
 )
@@ -44,6 +48,7 @@ def prepare_for_create(pod: Object) -> None:
     spec = pod.get("spec") or {}
     if spec:
         drop_disabled_pod_fields(spec, None)
+        copy_app_armor_annotations(pod)
     status: Object = {"phase": "Pending"}
     if spec.get("schedulingGates"):
         status["conditions"] = [
@@ -150,6 +155,7 @@ STRATEGY = Strategy(
     decode=decode,
     set_defaults=set_pod_defaults,
     generation=Generation.SPEC,
+    warnings_before_create=app_armor_warnings,
     prepare_for_create=prepare_for_create,
     validate=validate,
     warnings_on_create=warnings_on_create,

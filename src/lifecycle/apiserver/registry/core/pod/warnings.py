@@ -293,7 +293,8 @@ def _profile_warnings(
     profile = context.get("appArmorProfile") or (spec.get("securityContext") or {}).get(
         "appArmorProfile"
     )
-    if key in annotations and not profile:
+    # a pod itself was warned before its annotations were copied
+    if path and key in annotations and not profile:
         warnings.append(
             f"{path}metadata.annotations[{key}]: deprecated since v1.30; use the"
             ' "appArmorProfile" field instead'

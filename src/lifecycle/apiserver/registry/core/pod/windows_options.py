@@ -16,7 +16,8 @@ _CREDENTIALS_KIB = 64
 _LONGEST_DOMAIN, _LONGEST_USER = 256, 104
 _CONTROL = re.compile(r"[\x00-\x1f\x7f]+")
 _NETBIOS = re.compile(r'[^\\/:\*\?"<>|\.][^\\/:\*\?"<>|]{0,14}')
-_DNS_DOMAIN = re.compile(r"[a-zA-Z0-9][a-zA-Z0-9-.]*[a-zA-Z0-9]|[a-zA-Z0-9]")
+_DNS_LABEL = "[a-zA-Z0-9]([a-zA-Z0-9-]{0,61}[a-zA-Z0-9])?"
+_DNS_DOMAIN = re.compile(rf"{_DNS_LABEL}(\.{_DNS_LABEL})*")
 _DOTS_AND_SPACES = re.compile(r"[. ]+")
 _FORBIDDEN = re.compile(r'["/\\:;|=,\+\*\?<>@\[\]]')
 
