@@ -64,7 +64,9 @@ _LEVELS: dict[str, Object] = {
 def _pruned(value: Any) -> Any:
     """Without empty lists, which Go takes for the same as none."""
     if isinstance(value, dict):
-        return {key: _pruned(one) for key, one in value.items() if one not in ([], None)}
+        return {
+            key: _pruned(one) for key, one in value.items() if one not in ([], None)
+        }
     return list(map(_pruned, value)) if isinstance(value, list) else value
 
 

@@ -2,8 +2,8 @@
 fields of its containers.
 
 Upstream: `pkg/registry/core/pod/strategy.go` (`applyAppArmorVersionSkew`,
-`apparmorFieldForAnnotation`), v1.36, which copies in this direction only: a kubelet that
-knows no field is too old to be asked.
+`apparmorFieldForAnnotation`), v1.36, which copies in this direction only: a kubelet
+that knows no field is too old to be asked.
 """
 
 from __future__ import annotations
