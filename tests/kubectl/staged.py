@@ -10,6 +10,7 @@ import copy
 import io
 import json
 import os
+import re
 import shlex
 import subprocess
 import threading
@@ -43,6 +44,10 @@ contexts: [{name: staged, context: {cluster: staged, user: nobody}}]
 clusters: [{name: staged, cluster: {server: "http://127.0.0.1:PORT"}}]
 users: [{name: nobody, user: {}}]
 """
+
+
+LOG = re.compile(r"(?m)^[IWEF]\d{4} .*\n")
+"""What the client library writes into its log, with lines of its own source."""
 
 
 class Turns(list[Any]):
@@ -90,17 +95,38 @@ class Stage:
             if request.method != "GET":
                 query = "&".join(f"{key}={value}" for key in sorted(request.query) for value in request.query[key])
                 self.changes.append(f"{method} {request.path}{query and '?' + query} {json.dumps(obj, sort_keys=True)}")
-            answer = self.answers.get(f"{method} {request.path}")
-            if isinstance(answer, Turns):
-                answer = answer.pop(0) if len(answer) > 1 else answer[0]
+            answer = self._next(f"{method} {request.path}")
+            if method == "WATCH" and answer is None and f"GET {request.path}" in self.answers:
+                answer = Watch()
+            if isinstance(answer, Watch) and request.query.get("sendInitialEvents") == ["true"]:
+                answer = self._from_the_beginning(request.path, answer)
         if answer is None and method == "POST":
             return 201, obj
         if answer is None and request.path.startswith("/openapi/"):
             return 404, status(404, "NotFound", "the server could not find the requested resource")
+        if answer is None and method == "WATCH":
+            return Watch()
         if answer is None:
-            resource, name = request.path.split("/")[-2:]
+            resource, name = request.path.rpartition("/")[0].rpartition("/")[2], request.path.rpartition("/")[2]
             return 404, status(404, "NotFound", f'{resource} "{name}" not found')
         return answer if isinstance(answer, tuple | Watch) else (200, answer)
+
+
+    def _next(self, request: str) -> Any:
+        answer = self.answers.get(request)
+        if isinstance(answer, Turns):
+            return answer.pop(0) if len(answer) > 1 else answer[0]
+        return answer
+
+    def _from_the_beginning(self, path: str, frames: Watch) -> Any:
+        """What there is comes first, as if it were new, and then a mark."""
+        listed = self._next(f"GET {path}")
+        if isinstance(listed, tuple):
+            return listed
+        about = {"kind": listed["kind"].removesuffix("List"), "apiVersion": listed["apiVersion"]}
+        mark = {"resourceVersion": "5", "annotations": {"k8s.io/initial-events-end": "true"}}
+        there = [("ADDED", {**about, **item}) for item in listed["items"]]
+        return type(frames)([*there, ("BOOKMARK", {**about, "metadata": mark}), *frames])
 
 
 def status(code: int, reason: str, message: str, **details: Any) -> dict[str, Any]:
@@ -151,7 +177,7 @@ def _listening(stage: Stage) -> Iterator[int]:
             if isinstance(said, Watch):
                 self._watch(said)
                 return
-            text = json.dumps(said[1]).encode()
+            text = json.dumps(said[1], separators=(",", ":")).encode()
             kind = "application/json"
             if said[1].get("kind") == "APIGroupDiscoveryList":
                 kind += ";g=apidiscovery.k8s.io;v=v2;as=APIGroupDiscoveryList"
@@ -190,7 +216,7 @@ def _argv(line: str, home: Path) -> list[str]:
 
 
 def _entry(scene: Scene, answer: tuple[int, str, str], stage: Stage, home: Path) -> dict[str, Any]:
-    code, out, err = answer[0], *(told((text,), home)[0] for text in answer[1:])
+    code, out, err = answer[0], *(told((LOG.sub("", text),), home)[0] for text in answer[1:])
     if scene.at_once:
         out, err = ("".join(sorted(text.splitlines(keepends=True))) for text in (out, err))
     return {"said": [code, out, err], "changed": sorted(stage.changes) if scene.at_once else stage.changes}
@@ -210,7 +236,7 @@ def ask_real(scene: Scene, line: str, home: Path) -> dict[str, Any]:
             env={"HOME": str(home), "KUBECONFIG": str(home / "config"), "PATH": os.environ["PATH"], "TZ": "UTC"},
             capture_output=True,
             text=True,
-            timeout=120,
+            timeout=30,
             input=scene.typed,
         )
     out, err = (text.replace(f"127.0.0.1:{port}", "SERVER").replace(binary.name, "kubectl") for text in (done.stdout, done.stderr))

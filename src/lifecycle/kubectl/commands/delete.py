@@ -50,6 +50,8 @@ FLAGS = (
     flag("interactive", "bool", short="i"),
     flag("raw"),
 )
+RELIST_PERIOD = 1.0
+"""Seconds until a list that was refused is asked for again."""
 PROPAGATION = {
     "background": "Background",
     "true": "Background",
@@ -268,9 +270,13 @@ async def _wait(info: Info, uid: str, timeout: float, session: Session) -> None:
 async def _gone(info: Info, uid: str, session: Session) -> None:
     resource, namespace = info.resource, info.namespace
     while True:
-        listed = await session.client.list(
-            resource, namespace, field_selector=f"metadata.name={info.name}"
-        )
+        try:
+            listed = await session.client.list(
+                resource, namespace, field_selector=f"metadata.name={info.name}"
+            )
+        except StatusError:  # it may be the server's mood; the timeout ends it
+            await asyncio.sleep(RELIST_PERIOD)
+            continue
         items = listed.get("items") or ()
         if not items or (uid and items[0]["metadata"].get("uid") != uid):
             return

@@ -154,7 +154,7 @@ class _Waiting:
             if not items and isinstance(condition, Deleted):
                 return info.obj
             if not items and first:
-                raise _not_found(info)
+                raise info.not_found()
             first = False
             kind = {"apiVersion": info.obj["apiVersion"], "kind": info.obj["kind"]}
             for item in items:
@@ -172,10 +172,3 @@ class _Waiting:
                     elif frame.type != "DELETED" and condition.check(frame.object):
                         return frame.object
             await asyncio.sleep(RELIST_PERIOD)
-
-
-def _not_found(info: Info) -> StatusError:
-    resource = info.resource
-    name = f"{resource.plural}.{resource.group}" if resource.group else resource.plural
-    message = f"{name} {go_quote(info.name)} not found"
-    return StatusError({"code": 404, "reason": "NotFound", "message": message})
