@@ -11,6 +11,7 @@ from collections.abc import Sequence
 
 from lifecycle.api.status import StatusError
 from lifecycle.api.wire import Object
+from lifecycle.kubectl.commands.raw import check_raw, send_raw
 from lifecycle.kubectl.failures import CommandError, several
 from lifecycle.kubectl.flags import (
     ALL_NAMESPACES,
@@ -86,7 +87,8 @@ async def delete(argv: Sequence[str], session: Session) -> None:
     dry_run = dry_run_strategy(p, session.warn)
     if p["raw"]:
         _validate_output(p)
-        session.print((await session.raw("DELETE", p["raw"])).decode())
+        check_raw(p, needs_file=False)
+        await send_raw("DELETE", p, session)
         return
     if p["all"] and (p["selector"] or p["field-selector"]):
         raise CommandError("setting 'all' parameter but found a non empty selector. ")
