@@ -46,8 +46,9 @@ users: [{name: nobody, user: {}}]
 """
 
 
-LOG = re.compile(r"(?m)^[IWEF]\d{4} .*\n")
+LOG = re.compile(r"(?m)^[IWE]\d{4} .*\n")
 """What the client library writes into its log, with lines of its own source."""
+OWN_VERSION = re.compile(r"(?<=Client Version: v1\.36\.)\d+")
 
 
 class Turns(list[Any]):
@@ -114,7 +115,6 @@ class Stage:
             return 404, status(404, "NotFound", f'{resource} "{name}" not found')
         return answer if isinstance(answer, tuple | Watch) else (200, answer)
 
-
     def _next(self, request: str) -> Any:
         answer = self.answers.get(request)
         if isinstance(answer, Turns):
@@ -172,7 +172,11 @@ def _listening(stage: Stage) -> Iterator[int]:
 
         def answer(self) -> None:
             parts = urlsplit(self.path)
-            body = self._chunks() if self.headers.get("transfer-encoding") else self.rfile.read(int(self.headers.get("content-length") or 0))
+            body = (
+                self._chunks()
+                if self.headers.get("transfer-encoding")
+                else self.rfile.read(int(self.headers.get("content-length") or 0))
+            )
             obj = json.loads(body) if body.startswith((b"{", b"[")) else None
             headers = {key.lower(): value for key, value in self.headers.items()}
             query = parse_qs(parts.query, keep_blank_values=True)
@@ -231,7 +235,7 @@ def _argv(line: str, home: Path) -> list[str]:
 
 
 def _entry(scene: Scene, answer: tuple[int, str, str], stage: Stage, home: Path) -> dict[str, Any]:
-    code, out, err = answer[0], *(told((LOG.sub("", text),), home)[0] for text in answer[1:])
+    code, out, err = answer[0], *(told((OWN_VERSION.sub("x", LOG.sub("", text)),), home)[0] for text in answer[1:])
     if scene.at_once:
         out, err = ("".join(sorted(text.splitlines(keepends=True))) for text in (out, err))
     changed = [] if scene.half else sorted(stage.changes) if scene.at_once else stage.changes
@@ -255,7 +259,10 @@ def ask_real(scene: Scene, line: str, home: Path) -> dict[str, Any]:
             timeout=30,
             input=scene.typed,
         )
-    out, err = (text.replace(f"127.0.0.1:{port}", "SERVER").replace(binary.name, "kubectl") for text in (done.stdout, done.stderr))
+    out, err = (
+        text.replace(f"127.0.0.1:{port}", "SERVER").replace(binary.name, "kubectl")
+        for text in (done.stdout, done.stderr)
+    )
     return {**_entry(scene, (done.returncode, out, err), stage, home), "now": time.time()}
 
 

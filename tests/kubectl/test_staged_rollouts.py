@@ -22,13 +22,22 @@ def workload(kind: str, spec: dict[str, Any] | None = None, generation: int = 1,
     strategy = {} if kind == "Deployment" else {"updateStrategy": {"type": "RollingUpdate"}}
     template = {"metadata": {"labels": {"a": "b"}}, "spec": {"containers": [{"name": "c", "image": "i"}]}}
     whole = {"selector": {"matchLabels": {"a": "b"}}, "template": template, **strategy, **(spec or {})}
-    return {"kind": kind, "apiVersion": "apps/v1", "metadata": about, "spec": whole, "status": {"observedGeneration": 1, **state}}
+    return {
+        "kind": kind,
+        "apiVersion": "apps/v1",
+        "metadata": about,
+        "spec": whole,
+        "status": {"observedGeneration": 1, **state},
+    }
 
 
 def only(kind: str, *objs: dict[str, Any], frames: Watch | Turns | None = None, **more: Any) -> dict[str, Any]:
     """The object, by itself and in a list, and what becomes of it."""
     path = f"{APPS}/{PLURALS[kind]}"
-    listed = [{"kind": f"{kind}List", "apiVersion": "apps/v1", "metadata": {"resourceVersion": "5"}, "items": [obj]} for obj in objs]
+    listed = [
+        {"kind": f"{kind}List", "apiVersion": "apps/v1", "metadata": {"resourceVersion": "5"}, "items": [obj]}
+        for obj in objs
+    ]
     answers: dict[str, Any] = {f"GET {path}/x": Turns(objs), f"GET {path}": Turns(listed)}
     return {**answers, f"WATCH {path}": frames if frames is not None else Watch(), **more}
 
@@ -58,7 +67,12 @@ def sets(*revisions: int) -> dict[str, Any]:
     items = []
     for revision in revisions:
         owner = {"apiVersion": "apps/v1", "kind": "Deployment", "name": "x", "uid": "1", "controller": True}
-        about = {"name": f"x-{revision}", "namespace": "default", "uid": f"r{revision}", "labels": {"a": "b", "pod-template-hash": f"h{revision}"}}
+        about = {
+            "name": f"x-{revision}",
+            "namespace": "default",
+            "uid": f"r{revision}",
+            "labels": {"a": "b", "pod-template-hash": f"h{revision}"},
+        }
         about |= {"ownerReferences": [owner], "annotations": {"deployment.kubernetes.io/revision": str(revision)}}
         labels = {"a": "b", "pod-template-hash": f"h{revision}"}
         template = {"metadata": {"labels": labels}, "spec": {"containers": [{"name": "c", "image": f"i:{revision}"}]}}
@@ -71,12 +85,22 @@ REVISED = only("Deployment", DEPLOYED) | {f"GET {APPS}/replicasets": sets(2, 3)}
 BARE = only("Deployment", DEPLOYED) | {f"GET {APPS}/replicasets": sets()}
 
 SCENES = {
-    "done": Scene(only("Deployment", DEPLOYED), [*OF_DEPLOYMENT, *(f"rollout status deploy x --revision={n}" for n in (3, 2, 0))]),
-    "without a revision": Scene(only("Deployment", workload("Deployment", {"replicas": 1}, **DONE)), ["rollout status deploy x --revision=2"]),
+    "done": Scene(
+        only("Deployment", DEPLOYED), [*OF_DEPLOYMENT, *(f"rollout status deploy x --revision={n}" for n in (3, 2, 0))]
+    ),
+    "without a revision": Scene(
+        only("Deployment", workload("Deployment", {"replicas": 1}, **DONE)), ["rollout status deploy x --revision=2"]
+    ),
     "deployment not observed": Scene(only("Deployment", workload("Deployment", generation=2)), OF_DEPLOYMENT),
-    "deployment not updated": Scene(only("Deployment", workload("Deployment", {"replicas": 2}, updatedReplicas=1)), OF_DEPLOYMENT),
-    "old ones are left": Scene(only("Deployment", workload("Deployment", {"replicas": 1}, updatedReplicas=1, replicas=2)), OF_DEPLOYMENT),
-    "not available": Scene(only("Deployment", workload("Deployment", {"replicas": 1}, updatedReplicas=1, replicas=1)), OF_DEPLOYMENT),
+    "deployment not updated": Scene(
+        only("Deployment", workload("Deployment", {"replicas": 2}, updatedReplicas=1)), OF_DEPLOYMENT
+    ),
+    "old ones are left": Scene(
+        only("Deployment", workload("Deployment", {"replicas": 1}, updatedReplicas=1, replicas=2)), OF_DEPLOYMENT
+    ),
+    "not available": Scene(
+        only("Deployment", workload("Deployment", {"replicas": 1}, updatedReplicas=1, replicas=1)), OF_DEPLOYMENT
+    ),
     "too late": Scene(only("Deployment", workload("Deployment", {"replicas": 1}, conditions=STUCK)), OF_DEPLOYMENT),
     "deployment step by step": Scene(
         only(
@@ -94,10 +118,13 @@ SCENES = {
         ["rollout status deploy x", "rollout status deploy x --revision=3"],
     ),
     "deployment deleted": Scene(
-        only("Deployment", workload("Deployment", generation=2), frames=Watch([("DELETED", DEPLOYED)])), ["rollout status deploy x"]
+        only("Deployment", workload("Deployment", generation=2), frames=Watch([("DELETED", DEPLOYED)])),
+        ["rollout status deploy x"],
     ),
     "deployment's watch ends": Scene(
-        only("Deployment", workload("Deployment", generation=2), frames=Turns([ENDED, Watch([("MODIFIED", DEPLOYED)])])),
+        only(
+            "Deployment", workload("Deployment", generation=2), frames=Turns([ENDED, Watch([("MODIFIED", DEPLOYED)])])
+        ),
         ["rollout status deploy x"],
     ),
     "deployment's watch fails": Scene(
@@ -109,26 +136,47 @@ SCENES = {
         only("DaemonSet", workload("DaemonSet", desiredNumberScheduled=2, updatedNumberScheduled=1)), OF_DAEMON
     ),
     "daemons not available": Scene(
-        only("DaemonSet", workload("DaemonSet", desiredNumberScheduled=2, updatedNumberScheduled=2, numberAvailable=1)), OF_DAEMON
+        only("DaemonSet", workload("DaemonSet", desiredNumberScheduled=2, updatedNumberScheduled=2, numberAvailable=1)),
+        OF_DAEMON,
     ),
     "daemons done": Scene(only("DaemonSet", workload("DaemonSet")), OF_DAEMON),
-    "daemons are replaced by hand": Scene(only("DaemonSet", workload("DaemonSet", {"updateStrategy": {"type": "OnDelete"}})), OF_DAEMON),
+    "daemons are replaced by hand": Scene(
+        only("DaemonSet", workload("DaemonSet", {"updateStrategy": {"type": "OnDelete"}})), OF_DAEMON
+    ),
     "set not observed": Scene(only("StatefulSet", workload("StatefulSet", PLAIN, generation=2)), OF_SET),
-    "set never observed": Scene(only("StatefulSet", workload("StatefulSet", PLAIN, generation=0, observedGeneration=0)), OF_SET),
+    "set never observed": Scene(
+        only("StatefulSet", workload("StatefulSet", PLAIN, generation=0, observedGeneration=0)), OF_SET
+    ),
     "set not ready": Scene(only("StatefulSet", workload("StatefulSet", PLAIN, readyReplicas=1)), OF_SET),
     "set updates": Scene(
-        only("StatefulSet", workload("StatefulSet", PLAIN, readyReplicas=2, updateRevision="x-2", currentRevision="x-1", updatedReplicas=1)),
+        only(
+            "StatefulSet",
+            workload(
+                "StatefulSet", PLAIN, readyReplicas=2, updateRevision="x-2", currentRevision="x-1", updatedReplicas=1
+            ),
+        ),
         OF_SET,
     ),
     "set done": Scene(
-        only("StatefulSet", workload("StatefulSet", PLAIN, readyReplicas=2, currentReplicas=2, updateRevision="x-2", currentRevision="x-2")),
+        only(
+            "StatefulSet",
+            workload(
+                "StatefulSet", PLAIN, readyReplicas=2, currentReplicas=2, updateRevision="x-2", currentRevision="x-2"
+            ),
+        ),
         OF_SET,
     ),
     "set without revisions": Scene(only("StatefulSet", workload("StatefulSet", PLAIN, readyReplicas=2)), OF_SET),
     "partition updates": Scene(only("StatefulSet", workload("StatefulSet", PARTITION, readyReplicas=2)), OF_SET),
-    "partition done": Scene(only("StatefulSet", workload("StatefulSet", PARTITION, readyReplicas=2, updatedReplicas=1)), OF_SET),
-    "set is replaced by hand": Scene(only("StatefulSet", workload("StatefulSet", {"updateStrategy": {"type": "OnDelete"}})), OF_SET),
-    "no such workload": Scene({}, ["rollout status deploy x", "rollout history deploy x", "rollout undo deploy x", "rollout restart deploy x"]),
+    "partition done": Scene(
+        only("StatefulSet", workload("StatefulSet", PARTITION, readyReplicas=2, updatedReplicas=1)), OF_SET
+    ),
+    "set is replaced by hand": Scene(
+        only("StatefulSet", workload("StatefulSet", {"updateStrategy": {"type": "OnDelete"}})), OF_SET
+    ),
+    "no such workload": Scene(
+        {}, ["rollout status deploy x", "rollout history deploy x", "rollout undo deploy x", "rollout restart deploy x"]
+    ),
     "history": Scene(
         REVISED,
         [
@@ -147,9 +195,12 @@ SCENES = {
             "rollout undo deploy x --dry-run=server",
         ],
     ),
-    "no history": Scene(BARE, ["rollout history deploy x", "rollout history deploy x --revision=1", "rollout undo deploy x"]),
+    "no history": Scene(
+        BARE, ["rollout history deploy x", "rollout history deploy x --revision=1", "rollout undo deploy x"]
+    ),
     "history cannot be read": Scene(
-        only("Deployment", DEPLOYED) | {f"GET {APPS}/replicasets": (403, FORBIDDEN)}, ["rollout history deploy x", "rollout undo deploy x"]
+        only("Deployment", DEPLOYED) | {f"GET {APPS}/replicasets": (403, FORBIDDEN)},
+        ["rollout history deploy x", "rollout undo deploy x"],
     ),
     "history of sets cannot be read": Scene(
         only("DaemonSet", workload("DaemonSet"))
@@ -158,28 +209,46 @@ SCENES = {
         [f"rollout {word} {kind} x" for word in ("history", "undo") for kind in ("ds", "sts")],
     ),
     "the workload cannot be read again": Scene(
-        {
-            f"GET {APPS}/{plural}/x": Turns([workload(kind), (403, FORBIDDEN)])
-            for kind, plural in PLURALS.items()
-        },
+        {f"GET {APPS}/{plural}/x": Turns([workload(kind), (403, FORBIDDEN)]) for kind, plural in PLURALS.items()},
         [f"rollout {word} {kind} x" for word in ("history", "undo") for kind in ("deploy", "ds", "sts")],
     ),
     "it is gone meanwhile": Scene(
-        only("Deployment", DEPLOYED) | {f"GET {APPS}/deployments": {"kind": "DeploymentList", "apiVersion": "apps/v1", "metadata": {"resourceVersion": "5"}, "items": []}},
+        only("Deployment", DEPLOYED)
+        | {
+            f"GET {APPS}/deployments": {
+                "kind": "DeploymentList",
+                "apiVersion": "apps/v1",
+                "metadata": {"resourceVersion": "5"},
+                "items": [],
+            }
+        },
         ["rollout status deploy x --timeout=3s"],
     ),
     "no history of sets": Scene(
         only("DaemonSet", workload("DaemonSet"))
         | only("StatefulSet", workload("StatefulSet", PLAIN))
-        | {f"GET {APPS}/controllerrevisions": {"kind": "ControllerRevisionList", "apiVersion": "apps/v1", "metadata": {}, "items": []}},
-        [f"rollout {word} {kind} x" for word in ("history", "undo", "history --revision=2", "undo --to-revision=2") for kind in ("ds", "sts")],
+        | {
+            f"GET {APPS}/controllerrevisions": {
+                "kind": "ControllerRevisionList",
+                "apiVersion": "apps/v1",
+                "metadata": {},
+                "items": [],
+            }
+        },
+        [
+            f"rollout {word} {kind} x"
+            for word in ("history", "undo", "history --revision=2", "undo --to-revision=2")
+            for kind in ("ds", "sts")
+        ],
     ),
     "undoing is refused": Scene(REVISED | {f"PATCH {APPS}/deployments/x": (403, FORBIDDEN)}, ["rollout undo deploy x"]),
     "restarting is refused": Scene(
         only("Deployment", DEPLOYED) | {f"PATCH {APPS}/deployments/x": (409, CONFLICT)},
         ["rollout pause deploy x", "rollout resume deploy x"],
     ),
-    "named without": Scene({}, ["rollout history", "rollout undo", "rollout restart", "rollout pause", "rollout status"]),
+    "named without": Scene(
+        {}, ["rollout history", "rollout undo", "rollout restart", "rollout pause", "rollout status"]
+    ),
 }
 
 

@@ -40,6 +40,12 @@ class CodeExitError(CommandError):
         self.code = code
 
 
+class Exit(CommandError):
+    """Said into the log, and the program ends: there is no `error: ` before it.
+    Upstream: `klog.Exitf`.
+    """
+
+
 class PartlyPrinted(CommandError):
     """What was to be printed could be only in part. `text` is that part; it still goes
     to stdout.
@@ -117,7 +123,7 @@ def _message(error: CommandError | StatusError) -> str:
         return "\n".join(_in_a_list(each) for each in error.errors)
     if isinstance(error, ConnectionFailed):
         return _no_answer(error)
-    if isinstance(error, (CodeExitError, NoResourceError, SeveralFailures)) or (
+    if isinstance(error, (CodeExitError, Exit, NoResourceError, SeveralFailures)) or (
         isinstance(error, PartlyPrinted) and error.several
     ):
         return str(error)

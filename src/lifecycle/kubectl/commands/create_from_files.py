@@ -17,7 +17,6 @@ from lifecycle.kubectl.flags import (
     RECORD,
     SELECTOR,
     VALIDATE,
-    Parsed,
     dry_run_strategy,
     flag,
     parse,

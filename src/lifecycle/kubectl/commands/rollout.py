@@ -257,6 +257,7 @@ async def _states(info: Info, session: Session) -> AsyncIterator[Object]:
                 yield frame.object
         await asyncio.sleep(RELIST_PERIOD)
 
+
 WORDS = {
     "status": status,
     "history": history,

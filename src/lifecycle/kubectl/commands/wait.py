@@ -11,7 +11,6 @@ import asyncio
 from collections.abc import AsyncIterator, Sequence
 from contextlib import aclosing, suppress
 
-from lifecycle.api.go_format import go_quote
 from lifecycle.api.status import StatusError
 from lifecycle.api.wire import Object
 from lifecycle.kubectl.commands.wait_conditions import (
