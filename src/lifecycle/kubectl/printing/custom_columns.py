@@ -16,7 +16,7 @@ from typing import Any
 from lifecycle.api.go_format import go_quote
 from lifecycle.api.quantity import parse_quantity
 from lifecycle.api.wire import Object
-from lifecycle.kubectl.failures import CommandError, Exit
+from lifecycle.kubectl.failures import CommandError, Exit, PartlyPrinted
 from lifecycle.kubectl.printing.columns import align
 from lifecycle.kubectl.printing.jsonpath import find_all, go_sprint, parse
 from lifecycle.kubectl.printing.terminal import escaped
@@ -44,10 +44,6 @@ def relaxed_jsonpath(text: str) -> str:
 
 def parse_spec(spec: str) -> list[tuple[str, Lookup]]:
     """(header, lookup) of each column. Raises CommandError."""
-    if not spec:
-        raise CommandError(
-            "custom-columns format specified but no custom columns given"
-        )
     columns = []
     for part in spec.split(","):
         header, colon, path = part.partition(":")
@@ -98,11 +94,14 @@ def render_columns(
     remembered: list[int] | None = None,
 ) -> str:
     """The table: several values of one lookup joined by commas, `<none>` where there is
-    none; `remembered` as in `columns.align`.
+    none; `remembered` as in `columns.align`. Raises PartlyPrinted.
     """
     rows = [] if no_headers else [[header for header, _ in columns]]
     for obj in objects:
-        cells = [_values(path, obj) for _, path in columns]
+        try:
+            cells = [_values(path, obj) for _, path in columns]
+        except CommandError as error:
+            raise PartlyPrinted(str(error), align(rows, remembered)) from None
         rows.append(
             [escaped(",".join(map(go_sprint, values))) or "<none>" for values in cells]
         )
