@@ -31,6 +31,7 @@ from lifecycle.api.wire import Request, Response, WatchFrame
 from lifecycle.client.rest import Client
 from lifecycle.kubectl.command import run_kubectl
 from lifecycle.kubectl.describe import moments
+from lifecycle.kubectl.main import main
 from tests.conftest import find_kubectl, unavailable
 from tests.kubectl.beside import told
 from tests.kubectl.fake_server import FakeServer
@@ -48,6 +49,8 @@ users: [{name: nobody, user: {}}]
 
 LOG = re.compile(r"(?m)^[IWE]\d{4} .*\n")
 """What the client library writes into its log, with lines of its own source."""
+SCHEME = re.compile(r'(?<=in scheme ")[^"]*')
+"""A place in the source, as it lay where the program was built."""
 OWN_VERSION = re.compile(r"(?<=Client Version: v1\.36\.)\d+")
 
 
@@ -79,6 +82,7 @@ class Scene:
     """Whether things happen at the same time: then no order is kept."""
 
     files: dict[str, str] = field(default_factory=dict)
+    """What stands in `HOME`. A `config` is the kubeconfig; without one it leads to the stage."""
 
 
 class Stage:
@@ -235,7 +239,10 @@ def _argv(line: str, home: Path) -> list[str]:
 
 
 def _entry(scene: Scene, answer: tuple[int, str, str], stage: Stage, home: Path) -> dict[str, Any]:
-    code, out, err = answer[0], *(told((OWN_VERSION.sub("x", LOG.sub("", text)),), home)[0] for text in answer[1:])
+    code, out, err = (
+        answer[0],
+        *(told((SCHEME.sub("…", OWN_VERSION.sub("x", LOG.sub("", text))),), home)[0] for text in answer[1:]),
+    )
     if scene.at_once:
         out, err = ("".join(sorted(text.splitlines(keepends=True))) for text in (out, err))
     changed = [] if scene.half else sorted(stage.changes) if scene.at_once else stage.changes
@@ -250,7 +257,8 @@ def ask_real(scene: Scene, line: str, home: Path) -> dict[str, Any]:
     assert binary is not None
     stage = Stage(scene.answers)
     with _listening(stage) as port:
-        (home / "config").write_text(CONFIG.replace("PORT", str(port)))
+        if "config" not in scene.files:
+            (home / "config").write_text(CONFIG.replace("PORT", str(port)))
         done = subprocess.run(
             [str(binary), *_argv(line, home)],
             env={"HOME": str(home), "KUBECONFIG": str(home / "config"), "PATH": os.environ["PATH"], "TZ": "UTC"},
@@ -270,9 +278,13 @@ def ask_ours(scene: Scene, line: str, home: Path, now: float, patch: Callable[..
     """What ours says to the same answers, at the same moment."""
     stage = Stage(scene.answers)
     out, err = io.StringIO(), io.StringIO()
-    client = Client(InProcess(stage), "test")
     patch(moments, "Clock", lambda: _Standing(now))
-    code = run_virtual(run_kubectl(_argv(line, home), client, out=out, err=err, stdin=io.StringIO(scene.typed)))
+    if "config" in scene.files:  # it ends before any server is asked
+        environ = {"HOME": str(home), "KUBECONFIG": str(home / "config"), "PATH": os.environ["PATH"]}
+        code = run_virtual(main(_argv(line, home), out=out, err=err, environ=environ))
+    else:
+        client = Client(InProcess(stage), "test")
+        code = run_virtual(run_kubectl(_argv(line, home), client, out=out, err=err, stdin=io.StringIO(scene.typed)))
     return {**_entry(scene, (code, out.getvalue(), err.getvalue()), stage, home), "now": now}
 
 
@@ -287,7 +299,7 @@ class _Standing:
 def check(name: str, scene: Scene, line: str, kept: Path, home: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """Ours says and does what was kept of the real one; with `KEEP=anew` it is asked again."""
     for path, text in scene.files.items():
-        (home / path).write_text(text)
+        (home / path).write_text(text.replace("HOME", str(home)))
     document = json.loads(kept.read_text()) if kept.exists() else {}
     if os.environ.get("KEEP") == "anew":
         document.setdefault(name, {})[line] = ask_real(scene, line, home)

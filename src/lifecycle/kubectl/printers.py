@@ -112,7 +112,9 @@ def object_printer(p: Parsed) -> Render | None:
     Raises CommandError for a bad template.
     """
     output = str(p["output"])
-    marshal = {"json": to_json, "yaml": _readable_yaml, "kyaml": to_kyaml}.get(output.lower())
+    marshal = {"json": to_json, "yaml": _readable_yaml, "kyaml": to_kyaml}.get(
+        output.lower()
+    )
     if marshal is None:
         return template_printer(
             output, p["template"], strict=not p["allow-missing-template-keys"]
