@@ -6,6 +6,7 @@ it does. What the real kubectl 1.36 printed then, its exit code and what it aske
 
 from __future__ import annotations
 
+import asyncio
 import copy
 import io
 import json
@@ -18,6 +19,7 @@ import time
 from collections.abc import AsyncIterator, Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, field
+from functools import cache
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
 from typing import Any
@@ -159,8 +161,6 @@ class InProcess:
 
 
 async def _frames(frames: Watch) -> AsyncIterator[WatchFrame]:
-    import asyncio
-
     for kind, obj in frames:
         yield WatchFrame(kind, obj)
     if not isinstance(frames, Ended):
@@ -217,7 +217,7 @@ def _listening(stage: Stage) -> Iterator[int]:
             if not isinstance(frames, Ended):
                 self.rfile.read(1)  # until the other side has heard enough
 
-        do_GET = do_POST = do_PUT = do_PATCH = do_DELETE = answer
+        do_GET = do_POST = do_PUT = do_PATCH = do_DELETE = answer  # noqa: N815
 
         def log_message(self, format: str, *args: Any) -> None:
             """Nobody reads it."""
@@ -296,11 +296,17 @@ class _Standing:
         return self.at
 
 
+@cache
+def _kept(path: Path) -> dict[str, Any]:
+    document: dict[str, Any] = json.loads(path.read_text()) if path.exists() else {}
+    return document
+
+
 def check(name: str, scene: Scene, line: str, kept: Path, home: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """Ours says and does what was kept of the real one; with `KEEP=anew` it is asked again."""
     for path, text in scene.files.items():
         (home / path).write_text(text.replace("HOME", str(home)))
-    document = json.loads(kept.read_text()) if kept.exists() else {}
+    document = _kept(kept)
     if os.environ.get("KEEP") == "anew":
         document.setdefault(name, {})[line] = ask_real(scene, line, home)
         kept.write_text(json.dumps(document, indent=1, ensure_ascii=False, sort_keys=True) + "\n")

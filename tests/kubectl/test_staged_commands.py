@@ -1,3 +1,4 @@
+# ruff: noqa: E501 -- lines of objects, and of commands
 """Commands, and what a server rarely answers to them: what the real kubectl 1.36 says and asks for, as it was kept.
 
 `KEEP=anew pytest` asks it again.

@@ -1,3 +1,4 @@
+# ruff: noqa: E501 -- lines of objects, and of commands
 """Kubeconfigs that cannot be used, or only look so: what the real kubectl 1.36 says about them, as it was kept.
 
 `KEEP=anew pytest` asks it again.

@@ -1,3 +1,4 @@
+# ruff: noqa: E501 -- lines of objects, and of commands
 """Templates, expressions, columns and formats over values of every kind: what the real kubectl 1.36 prints, as it was kept.
 
 `KEEP=anew pytest` asks it again.
@@ -11,7 +12,7 @@ from typing import Any
 
 import pytest
 
-from tests.kubectl.staged import Scene, check, status
+from tests.kubectl.staged import Scene, check
 
 KEPT = Path(__file__).parent / "staged_answers" / "printing.json"
 CORE = "/api/v1/namespaces/default"

@@ -1,3 +1,4 @@
+# ruff: noqa: E501 -- lines of objects, and of commands
 """`rollout status`, `history`, `undo` and `restart` at every stage that a workload can be in: what the real kubectl 1.36 said, as it was kept.
 
 `KEEP=anew pytest` asks it again.

@@ -5,8 +5,8 @@ difference of three: what it applied, what it should be, what it is. Server-side
 sends the configuration as it is, and the server knows the rest.
 
 Upstream: `kubectl/pkg/cmd/apply/apply.go` (`Run`, `applyOneObject`), `patcher.go`
-(`Patch`, `buildStrategicMergePatch`), v1.36. Left out: `--prune`, `-k`, `view-last-applied` and
-its like, recreating with `--force`.
+(`Patch`, `buildStrategicMergePatch`), v1.36. Left out: `--prune`, `-k`,
+`view-last-applied` and its like, recreating with `--force`.
 """
 
 from __future__ import annotations

@@ -251,7 +251,7 @@ async def _states(info: Info, session: Session) -> AsyncIterator[Object]:
             if frame.type == "ERROR":
                 revision = ""
                 break
-            revision = frame.object["metadata"]["resourceVersion"]
+            revision = frame.object["metadata"].get("resourceVersion", "")
             if frame.type != "BOOKMARK":
                 there = True
                 yield frame.object
