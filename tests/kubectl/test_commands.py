@@ -252,7 +252,7 @@ def test_get_in_other_formats():
     assert kubectl("get nonsense")[2] == 'error: the server doesn\'t have a resource type "nonsense"\n'
 
 
-def test_rollout_status_tells_each_step_once():
+def test_rollout_status_tells_every_step():
     steps = [
         deployment(),
         deployment(updatedReplicas=3, replicas=4, availableReplicas=1),
@@ -270,6 +270,7 @@ def test_rollout_status_tells_each_step_once():
     assert out.splitlines() == [
         'Waiting for deployment "nginx" rollout to finish: 0 out of 3 new replicas have been updated...',
         'Waiting for deployment "nginx" rollout to finish: 1 old replicas are pending termination...',
+        'Waiting for deployment "nginx" rollout to finish: 2 of 3 updated replicas are available...',
         'Waiting for deployment "nginx" rollout to finish: 2 of 3 updated replicas are available...',
         'deployment "nginx" successfully rolled out',
     ]

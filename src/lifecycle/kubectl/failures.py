@@ -40,6 +40,16 @@ class CodeExitError(CommandError):
         self.code = code
 
 
+class NoCredentials(CommandError):
+    """Nobody could be shown to the server, which therefore was not asked."""
+
+
+class Exit(CommandError):
+    """Said into the log, and the program ends: there is no `error: ` before it.
+    Upstream: `klog.Exitf`.
+    """
+
+
 class PartlyPrinted(CommandError):
     """What was to be printed could be only in part. `text` is that part; it still goes
     to stdout.
@@ -117,7 +127,9 @@ def _message(error: CommandError | StatusError) -> str:
         return "\n".join(_in_a_list(each) for each in error.errors)
     if isinstance(error, ConnectionFailed):
         return _no_answer(error)
-    if isinstance(error, (CodeExitError, NoResourceError, SeveralFailures)) or (
+    if isinstance(error, NoCredentials):
+        return f"Unable to connect to the server: {error}"
+    if isinstance(error, (CodeExitError, Exit, NoResourceError, SeveralFailures)) or (
         isinstance(error, PartlyPrinted) and error.several
     ):
         return str(error)

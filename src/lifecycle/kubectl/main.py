@@ -105,6 +105,12 @@ async def main(
                 timeout_text=flags["request-timeout"],
             )
         except (ssl.SSLError, ValueError) as error:
+            if config.client_certificate and b"-----BEGIN" not in (
+                config.client_certificate
+            ):
+                raise CommandError(
+                    "tls: failed to find any PEM data in certificate input"
+                ) from None
             raise CommandError(f"unable to use the certificates: {error}") from None
         return await run_kubectl(
             argv, wire.client, out=out, err=err, namespace=config.namespace, wire=wire

@@ -20,7 +20,7 @@ from lifecycle.api.wire import Object
 from lifecycle.kubectl.failures import CommandError
 from lifecycle.kubectl.flags import Parsed
 from lifecycle.kubectl.printing.columns import align
-from lifecycle.kubectl.printing.kyaml import to_kyaml
+from lifecycle.kubectl.printing.kyaml import FORBIDDEN, to_kyaml
 from lifecycle.kubectl.printing.templates import Render, template_printer
 from lifecycle.kubectl.printing.terminal import escaped, on_one_line
 
@@ -112,7 +112,9 @@ def object_printer(p: Parsed) -> Render | None:
     Raises CommandError for a bad template.
     """
     output = str(p["output"])
-    marshal = {"json": to_json, "yaml": to_yaml, "kyaml": to_kyaml}.get(output.lower())
+    marshal = {"json": to_json, "yaml": _readable_yaml, "kyaml": to_kyaml}.get(
+        output.lower()
+    )
     if marshal is None:
         return template_printer(
             output, p["template"], strict=not p["allow-missing-template-keys"]
@@ -120,6 +122,15 @@ def object_printer(p: Parsed) -> Render | None:
     if p["show-managed-fields"]:
         return marshal
     return lambda obj: marshal(without_managed_fields(obj))
+
+
+def _readable_yaml(obj: Object) -> str:
+    """As YAML, which goes through a reader of YAML that takes no control characters.
+    Raises CommandError.
+    """
+    if FORBIDDEN.search(to_json(obj)):
+        raise CommandError("yaml: control characters are not allowed")
+    return to_yaml(obj)
 
 
 def qualified_name(obj: Object) -> str:

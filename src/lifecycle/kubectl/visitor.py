@@ -59,6 +59,12 @@ class Info:
         """Its URL."""
         return self.resource.path(self.namespace, self.name, self.subresource)
 
+    def not_found(self) -> StatusError:
+        """What is said when it is missed where it was."""
+        plural, group = self.resource.plural, self.resource.group
+        message = f"{plural}{group and '.' + group} {go_quote(self.name)} not found"
+        return StatusError({"code": 404, "reason": "NotFound", "message": message})
+
 
 @contextmanager
 def add_source_to_err(source: str, verb: str) -> Iterator[None]:

@@ -5,12 +5,13 @@ difference of three: what it applied, what it should be, what it is. Server-side
 sends the configuration as it is, and the server knows the rest.
 
 Upstream: `kubectl/pkg/cmd/apply/apply.go` (`Run`, `applyOneObject`), `patcher.go`
-(`buildStrategicMergePatch`), v1.36. Left out: `--prune`, `-k`, `view-last-applied` and
-its like, retries on conflict, recreating with `--force`.
+(`Patch`, `buildStrategicMergePatch`), v1.36. Left out: `--prune`, `-k`,
+`view-last-applied` and its like, recreating with `--force`.
 """
 
 from __future__ import annotations
 
+import asyncio
 from collections.abc import Sequence
 from typing import Any
 
@@ -45,6 +46,10 @@ from lifecycle.kubectl.session import Session
 from lifecycle.kubectl.three_way_merge import three_way_merge_patch
 from lifecycle.kubectl.visitor import FILES, Info, add_source_to_err, visit_by_paths
 
+MAX_PATCH_RETRY, TRIES_BEFORE_BACK_OFF, BACK_OFF_PERIOD = 5, 1, 1.0
+"""How often a patch is tried again when somebody else was faster, from which time on
+there is a pause, and of how many seconds.
+"""
 CLIENT_SIDE, SERVER_SIDE = "kubectl-client-side-apply", "kubectl"
 FLAGS = (
     *PRINT,
@@ -138,10 +143,12 @@ def _validate(p: Parsed, dry_run: str) -> None:
         "view-last-applied",
     ):
         raise CommandError(f"apply {p.args[0]} is not built into this kubectl")
-    if not p["filename"] and not p["kustomize"]:
-        raise CommandError("must specify one of -f and -k")
     if p.args:
         raise UsageError(f"Unexpected args: [{' '.join(p.args)}]", "apply")
+    if p["force"] and dry_run == "server":
+        raise CommandError("--dry-run=server cannot be used with --force")
+    if not p["filename"] and not p["kustomize"]:
+        raise CommandError("must specify one of -f and -k")
 
 
 def _query(p: Parsed, dry_run: str) -> dict[str, str]:
@@ -225,40 +232,58 @@ async def _client_side(
             message = f"{_retrieving(info)}: {error.message}"
             raise StatusError({**error.status, "message": message}) from None
         return await _created(info, modified, dry_run, query, session), "created"
-    last = (current["metadata"].get("annotations") or {}).get(LAST_APPLIED)
-    if last is None:
+    if LAST_APPLIED not in (current["metadata"].get("annotations") or {}):
         session.warn(_NO_ANNOTATION.format(info.resource.plural, info.name))
     try:
         schema: Schema | None = schema_for(info.obj["apiVersion"], info.obj["kind"])
     except KeyError:
         schema = None
-    patch = three_way_merge_patch(
-        fast_json.loads(last) if last else {}, modified, current, schema
-    )
-    if not patch:
-        return current, "unchanged"
     if dry_run == "client":
+        patch = _patch_for(current, modified, schema)
+        if not patch:
+            return current, "unchanged"
         local = (
             apply_merge_patch(current, patch)
             if schema is None
             else strategic_merge_patch(current, patch, schema)
         )
         return local, "configured"
-    content_type = MERGE_PATCH if schema is None else STRATEGIC_MERGE_PATCH
-    try:
-        return (
-            await session.send("PATCH", info.path, query, patch, content_type),
-            "configured",
-        )
-    except StatusError as error:
-        about = (
-            _retrieving(info)
-            .partition("\n")[2]
-            .replace("\nfrom server for: ", "\nfor: ")
-        )
-        text = marshal(in_key_order(patch))
-        message = f"error when applying patch:\n{text}\nto:\n{about}: {error.message}"
-        raise StatusError({**error.status, "message": message}) from None
+    for attempt in range(MAX_PATCH_RETRY + 1):
+        if attempt > TRIES_BEFORE_BACK_OFF:
+            await asyncio.sleep(BACK_OFF_PERIOD)
+        if attempt:
+            current = await session.client.get(info.resource, info.name, info.namespace)
+        patch = _patch_for(current, modified, schema)
+        if not patch:
+            return current, "unchanged"
+        content_type = MERGE_PATCH if schema is None else STRATEGIC_MERGE_PATCH
+        try:
+            answer = await session.send("PATCH", info.path, query, patch, content_type)
+        except StatusError as error:
+            refused = _patch_refused(info, patch, error)
+            if error.code != 409:
+                break
+        else:
+            return answer, "configured"
+    raise refused
+
+
+def _patch_for(current: Object, modified: Object, schema: Schema | None) -> Object:
+    last = (current["metadata"].get("annotations") or {}).get(LAST_APPLIED)
+    return three_way_merge_patch(
+        fast_json.loads(last) if last else {}, modified, current, schema
+    )
+
+
+def _patch_refused(info: Info, patch: Object, error: StatusError) -> StatusError:
+    about = (
+        _retrieving(info).partition("\n")[2].replace("\nfrom server for: ", "\nfor: ")
+    )
+    message = (
+        f"error when applying patch:\n{marshal(in_key_order(patch))}\nto:\n{about}:"
+        f" error when patching {go_quote(info.source)}: {error.message}"
+    )
+    return StatusError({**error.status, "message": message})
 
 
 async def _created(

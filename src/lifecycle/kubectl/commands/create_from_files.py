@@ -7,9 +7,9 @@ v1.36. Left out: `--edit`, `-k`.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from pathlib import Path
 
 from lifecycle.api.status import StatusError
+from lifecycle.kubectl.commands.raw import check_raw, send_raw
 from lifecycle.kubectl.failures import CommandError, UsageError, several
 from lifecycle.kubectl.flags import (
     DRY_RUN,
@@ -17,7 +17,6 @@ from lifecycle.kubectl.flags import (
     RECORD,
     SELECTOR,
     VALIDATE,
-    Parsed,
     dry_run_strategy,
     flag,
     parse,
@@ -54,11 +53,13 @@ async def create_from_files(argv: Sequence[str], session: Session) -> None:
         raise UsageError(f"Unexpected args: [{' '.join(p.args)}]", "create")
     if not p["filename"] and not p["kustomize"]:
         raise CommandError("must specify one of -f and -k")
+    if p["raw"]:
+        check_raw(p, needs_file=True)
     dry_run = dry_run_strategy(p, session.warn)
     directive = validation_directive(p)
     printer = Printer(p, dry_run)
     if p["raw"]:
-        session.print((await session.raw("POST", p["raw"], _raw_body(p))).decode())
+        await send_raw("POST", p, session)
         return
     errs: list[CommandError | StatusError] = []
     count = 0
@@ -88,12 +89,3 @@ async def create_from_files(argv: Sequence[str], session: Session) -> None:
         raise several(errs)
     if not count:
         raise CommandError("no objects passed to create")
-
-
-def _raw_body(p: Parsed) -> bytes:
-    """What `--raw` sends: one file as it is."""
-    if p["output"]:
-        raise CommandError("--raw and --output are mutually exclusive")
-    if len(p["filename"]) != 1:
-        raise CommandError("--raw can only use a single local file or stdin")
-    return Path(p["filename"][0]).read_bytes()

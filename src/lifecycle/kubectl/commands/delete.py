@@ -11,6 +11,7 @@ from collections.abc import Sequence
 
 from lifecycle.api.status import StatusError
 from lifecycle.api.wire import Object
+from lifecycle.kubectl.commands.raw import check_raw, send_raw
 from lifecycle.kubectl.failures import CommandError, several
 from lifecycle.kubectl.flags import (
     ALL_NAMESPACES,
@@ -50,6 +51,8 @@ FLAGS = (
     flag("interactive", "bool", short="i"),
     flag("raw"),
 )
+RELIST_PERIOD = 1.0
+"""Seconds until a list that was refused is asked for again."""
 PROPAGATION = {
     "background": "Background",
     "true": "Background",
@@ -84,7 +87,8 @@ async def delete(argv: Sequence[str], session: Session) -> None:
     dry_run = dry_run_strategy(p, session.warn)
     if p["raw"]:
         _validate_output(p)
-        session.print((await session.raw("DELETE", p["raw"])).decode())
+        check_raw(p, needs_file=False)
+        await send_raw("DELETE", p, session)
         return
     if p["all"] and (p["selector"] or p["field-selector"]):
         raise CommandError("setting 'all' parameter but found a non empty selector. ")
@@ -268,9 +272,13 @@ async def _wait(info: Info, uid: str, timeout: float, session: Session) -> None:
 async def _gone(info: Info, uid: str, session: Session) -> None:
     resource, namespace = info.resource, info.namespace
     while True:
-        listed = await session.client.list(
-            resource, namespace, field_selector=f"metadata.name={info.name}"
-        )
+        try:
+            listed = await session.client.list(
+                resource, namespace, field_selector=f"metadata.name={info.name}"
+            )
+        except StatusError:  # it may be the server's mood; the timeout ends it
+            await asyncio.sleep(RELIST_PERIOD)
+            continue
         items = listed.get("items") or ()
         if not items or (uid and items[0]["metadata"].get("uid") != uid):
             return

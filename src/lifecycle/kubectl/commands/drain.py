@@ -109,7 +109,7 @@ async def _tell_pending(
 ) -> None:
     try:
         left: PodDeleteList = await pods_for_deletion(node, p, session)
-    except StatusError:
+    except Aggregate:
         return
     pods = left.pods()
     if pods:

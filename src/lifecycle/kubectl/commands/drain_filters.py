@@ -16,11 +16,13 @@ from typing import Literal
 
 from lifecycle.api.clock import Clock
 from lifecycle.api.pod_util import is_pod_phase_terminal
+from lifecycle.api.resources import Resource
 from lifecycle.api.status import StatusError
 from lifecycle.api.wire import Object
 from lifecycle.kubectl.failures import Aggregate, CommandError
 from lifecycle.kubectl.flags import Parsed
 from lifecycle.kubectl.session import Session
+from lifecycle.kubectl.visitor import list_refused
 
 DAEMON_SET_FATAL = "DaemonSet-managed Pods (use --ignore-daemonsets to ignore)"
 DAEMON_SET_WARNING = "ignoring DaemonSet-managed Pods"
@@ -30,6 +32,7 @@ UNMANAGED_FATAL = (
     "cannot delete Pods that declare no controller (use --force to override)"
 )
 UNMANAGED_WARNING = "deleting Pods that declare no controller"
+PODS = Resource("", "v1", "pods", "Pod", "pod", True, ())
 MIRROR_POD = "kubernetes.io/config.mirror"
 
 
@@ -87,7 +90,7 @@ class PodDeleteList:
 
 
 async def pods_for_deletion(node: str, p: Parsed, session: Session) -> PodDeleteList:
-    """The pods of a node. Raises StatusError if they cannot be listed."""
+    """The pods of a node. Raises Aggregate if they cannot be listed."""
     query = {
         "fieldSelector": f"spec.nodeName={node}",
         "labelSelector": p["pod-selector"],
@@ -95,7 +98,10 @@ async def pods_for_deletion(node: str, p: Parsed, session: Session) -> PodDelete
     }
     items: list[tuple[Object, PodDeleteStatus]] = []
     while True:
-        listed = await session.send("GET", "/api/v1/pods", query)
+        try:
+            listed = await session.send("GET", "/api/v1/pods", query)
+        except StatusError as error:
+            raise Aggregate([list_refused(error, PODS, query)]) from None
         for item in listed.get("items") or ():
             pod = {"apiVersion": "v1", "kind": "Pod", **item}
             items.append((pod, await _status_of(pod, p, session)))

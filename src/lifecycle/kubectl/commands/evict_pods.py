@@ -12,6 +12,7 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Sequence
+from contextlib import suppress
 
 from lifecycle.api.go_duration import go_duration
 from lifecycle.api.go_format import go_quote
@@ -85,14 +86,18 @@ class _Eviction:
 
     async def run(self) -> None:
         """Ask until it is granted, then wait. Raises CommandError."""
-        granted = await self._granted()
-        while not granted:
-            await asyncio.sleep(RETRY_PERIOD)
-            granted = await self._granted()
+        try:
+            while not await self._granted():
+                await asyncio.sleep(RETRY_PERIOD)
+                await self._look_again()
+        except _Gone:
+            return
         if self._dry_run == "server":
             return
         try:
-            await wait_for_delete([self._pod], self._p, "evicted", self._session, self)
+            await wait_for_delete(
+                [self._pod], self._p, "evict", self._session, self._ends
+            )
         except (CommandError, StatusError) as error:
             raise CommandError(
                 f"error when waiting for pod {go_quote(self._name)} in namespace"
@@ -121,14 +126,14 @@ class _Eviction:
             )
         except StatusError as error:
             if error.code == 404:
-                return True
+                raise _Gone from None
             if error.code == 429:
                 self._tell(f"error when evicting {which}", error)
                 return False
             if not _namespace_terminating(error):
                 raise CommandError(f"error when evicting {which}: {error}") from None
-            if await self._is_deleted():
-                return True
+            if self._pod["metadata"].get("deletionTimestamp"):
+                return True  # nobody needs to evict what is about to go
             self._tell(
                 f"error when evicting pod {go_quote(self._name)} from terminating"
                 f" namespace {go_quote(self._namespace)}",
@@ -148,13 +153,14 @@ class _Eviction:
     def _tell(self, what: str, error: StatusError) -> None:
         self._session.warn(f"{what} (will retry after 5s): {error}\n")
 
-    async def _is_deleted(self) -> bool:
-        """Nobody needs to evict what is about to go."""
-        try:
-            pod = await self._session.send("GET", _path(self._pod))
-        except StatusError:
-            return False
-        return bool(pod["metadata"].get("deletionTimestamp"))
+    async def _look_again(self) -> None:
+        """The pod as it is by now; as it was if it cannot be looked at."""
+        with suppress(StatusError):
+            self._pod = await self._session.send("GET", _path(self._pod))
+
+
+class _Gone(Exception):
+    """There is no such pod any more, and nothing to wait for."""
 
 
 def _namespace_terminating(error: StatusError) -> bool:
@@ -167,32 +173,40 @@ def _namespace_terminating(error: StatusError) -> bool:
 async def wait_for_delete(
     pods: Sequence[Object],
     p: Parsed,
-    operation: str,
+    verb: str,
     session: Session,
-    eviction: _Eviction | None = None,
+    ends: float | None,
 ) -> None:
-    """Until all of them are gone, or others of the same names are there. Raises
-    CommandError when the evictions' time is over, StatusError.
+    """Until all of them are gone, or others of the same names are there. `verb`: evict
+    or delete; `ends`: the loop's time at which it is given up. Raises CommandError
+    then, StatusError if one cannot be looked at.
     """
     left = list(pods)
-    while left:
-        left = [pod for pod in left if not await _is_gone(pod, p, operation, session)]
-        if not left:
-            return
-        if eviction is not None and eviction.timed_out:
-            raise CommandError(f"global timeout reached: {go_duration(p['timeout'])}")
-        await asyncio.sleep(POLL_PERIOD)
+    try:
+        async with asyncio.timeout_at(ends):
+            while True:
+                left = [
+                    pod for pod in left if not await _is_gone(pod, p, verb, session)
+                ]
+                if not left:
+                    return
+                await asyncio.sleep(POLL_PERIOD)
+    except TimeoutError:
+        raise CommandError("context deadline exceeded") from None
 
 
-async def _is_gone(pod: Object, p: Parsed, operation: str, session: Session) -> bool:
+async def _is_gone(pod: Object, p: Parsed, verb: str, session: Session) -> bool:
     try:
         now = await session.send("GET", _path(pod))
     except StatusError as error:
         if error.code != 404:
+            noun = "eviction" if verb == "evict" else "deletion"
+            session.print_now(operation_line(pod, f"{noun} failed"))
             raise
         now = {"metadata": {}}
     if now["metadata"].get("uid") != pod["metadata"]["uid"]:
-        session.print_now(operation_line(pod, operation))
+        participle = "evicted" if verb == "evict" else "deleted"
+        session.print_now(operation_line(pod, participle))
         return True
     seconds = p["skip-wait-for-delete-timeout"]
     if should_skip(now, seconds):
@@ -207,14 +221,14 @@ async def _is_gone(pod: Object, p: Parsed, operation: str, session: Session) -> 
 async def _delete(
     pods: Sequence[Object], p: Parsed, dry_run: str, session: Session
 ) -> None:
+    options = {"kind": "DeleteOptions", "apiVersion": "v1", **_options(p, dry_run)}
     for pod in pods:
         try:
-            await session.send("DELETE", _path(pod), {}, _options(p, dry_run))
+            await session.send("DELETE", _path(pod), {}, options)
         except StatusError as error:
             if error.code != 404:
                 raise
-    try:
-        async with asyncio.timeout(p["timeout"] or None):
-            await wait_for_delete(pods, p, "deleted", session)
-    except TimeoutError:
-        raise CommandError("timed out waiting for the condition") from None
+    timeout = p["timeout"]
+    ends = asyncio.get_running_loop().time() + timeout if timeout else None
+    if dry_run != "server":
+        await wait_for_delete(pods, p, "delete", session, ends)

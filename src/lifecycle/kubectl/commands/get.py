@@ -10,11 +10,11 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from lifecycle.api.go_format import go_quote
 from lifecycle.api.resources import Resource
 from lifecycle.api.status import StatusError
 from lifecycle.api.wire import Object
 from lifecycle.kubectl.commands.get_watch import watch_objects, watch_tables
+from lifecycle.kubectl.commands.raw import check_path
 from lifecycle.kubectl.failures import (
     CommandError,
     PartlyPrinted,
@@ -129,11 +129,7 @@ def _validate(p: Parsed) -> None:
             raise CommandError(message)
         if p["output"]:
             raise CommandError("--raw and --output are mutually exclusive")
-        if not p["raw"].startswith("/"):
-            path = go_quote(p["raw"])
-            raise CommandError(
-                f"--raw must be a valid URL path: parse {path}: invalid URI for request"
-            )
+        check_path(p["raw"])
     if p["show-labels"] and p["output"] not in ("", "wide"):
         raise CommandError(
             f"--show-labels option cannot be used with {p['output']} printer"

@@ -9,7 +9,8 @@ its likes), v1.36.
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Sequence
+from collections.abc import AsyncIterator, Sequence
+from contextlib import aclosing
 
 from lifecycle.api.go_format import go_quote
 from lifecycle.api.status import StatusError
@@ -21,6 +22,8 @@ from lifecycle.kubectl.flags import SELECTOR, Parsed, flag, parse, word_position
 from lifecycle.kubectl.session import JSON_OR_ANYTHING, Session
 from lifecycle.kubectl.visitor import FILES, Info, visit
 
+RELIST_PERIOD = 1.0
+"""Seconds until a watch that ended is begun anew."""
 FLAGS = (
     *FILES,
     SELECTOR,
@@ -158,6 +161,7 @@ def _check_strategy(workload: Object) -> None:
         )
 
 
+_DELETED = CommandError("object has been deleted")
 VIEWERS = {
     "Deployment": deployment_status,
     "DaemonSet": daemonset_status,
@@ -210,29 +214,48 @@ async def _follow(info: Info, p: Parsed, session: Session) -> None:
             f"{resource.kind}.{resource.group}" if resource.group else resource.kind
         )
         raise CommandError(f"no status viewer has been implemented for {group_kind}")
-    listed = await session.client.list(
-        resource, info.namespace, field_selector=f"metadata.name={info.name}"
-    )
-    previous = ""
-    for item in listed.get("items") or ():
-        previous, done = viewer(item, p["revision"])
-        session.print(previous)
-        if done or not p["watch"]:
-            return
-    watch = await session.watch_one(
-        resource, info.namespace, info.name, listed["metadata"]["resourceVersion"]
-    )
-    async for frame in watch:
-        if frame.type == "DELETED":
-            raise CommandError("object has been deleted")
-        if frame.type not in ("ADDED", "MODIFIED"):
-            continue
-        text, done = viewer(frame.object, p["revision"])
-        if text != previous:
+    states = _states(info, session)
+    async with aclosing(states):
+        async for obj in states:
+            text, done = viewer(obj, p["revision"])
             session.print(text)
-        previous = text
-        if done:
-            break
+            if done or not p["watch"]:
+                return
+
+
+async def _states(info: Info, session: Session) -> AsyncIterator[Object]:
+    """The object as it is, and at every change. A watch that ends is begun anew where
+    it ended; after one that failed, the object is looked at again. Raises CommandError
+    when it is deleted.
+    """
+    there, revision = False, ""
+    while True:
+        if not revision:
+            listed = await session.client.list(
+                info.resource,
+                info.namespace,
+                field_selector=f"metadata.name={info.name}",
+            )
+            revision = listed["metadata"]["resourceVersion"]
+            items = listed.get("items") or ()
+            if there and not items:
+                raise _DELETED
+            for item in items:
+                there = True
+                yield item
+        async for frame in await session.watch_one(
+            info.resource, info.namespace, info.name, revision
+        ):
+            if frame.type == "DELETED":
+                raise _DELETED
+            if frame.type == "ERROR":
+                revision = ""
+                break
+            revision = frame.object["metadata"].get("resourceVersion", "")
+            if frame.type != "BOOKMARK":
+                there = True
+                yield frame.object
+        await asyncio.sleep(RELIST_PERIOD)
 
 
 WORDS = {

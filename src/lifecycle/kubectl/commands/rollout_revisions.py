@@ -11,6 +11,8 @@ Upstream: `kubectl/pkg/polymorphichelpers/history.go` (`getDeploymentReplicaSets
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+from contextlib import contextmanager
 from dataclasses import dataclass
 from typing import Any
 
@@ -18,6 +20,7 @@ from lifecycle.api.go_format import go_quote
 from lifecycle.api.labels import format_label_selector
 from lifecycle.api.patch.strategic import strategic_merge_patch
 from lifecycle.api.schema import schema_for
+from lifecycle.api.status import StatusError
 from lifecycle.api.wire import Object
 from lifecycle.kubectl.failures import CommandError
 from lifecycle.kubectl.printers import typed
@@ -103,6 +106,15 @@ class Revisions:
         return template
 
 
+@contextmanager
+def _saying(what: str) -> Iterator[None]:
+    """What the server refuses is said in these words."""
+    try:
+        yield
+    except StatusError as error:
+        raise CommandError(f"{what}: {error.message}") from None
+
+
 async def revisions_of(info: Info, session: Session, what: str) -> Revisions:
     """A workload's revisions. Raises CommandError for kinds that have none, which
     `what` would be needed for.
@@ -119,15 +131,27 @@ async def revisions_of(info: Info, session: Session, what: str) -> Revisions:
             f"error retrieving {about}, no visitor method exists for {{{resource.group}"
             f" {resource.kind}}}"
         )
-    workload = typed(
-        await session.send("GET", info.path, accept=TYPED)
-    )  # once more, through the client for that type
+    named = {"DaemonSet": "DaemonSet", "StatefulSet": "Statefulset"}.get(
+        resource.kind, "Deployment" if what == "rollbacker" else "deployment"
+    )
+    with _saying(f"failed to retrieve {named} {info.name}"):
+        workload = typed(
+            await session.send("GET", info.path, accept=TYPED)
+        )  # once more, through the client for that type
     kind = KEPT_IN[resource.kind]
     keepers = await session.resource_for_kind("apps/v1", kind)
     selector = format_label_selector(workload["spec"]["selector"])
-    listed = await session.send(
-        "GET", keepers.path(info.namespace), {"labelSelector": selector}, accept=TYPED
-    )
+    with _saying(
+        f"failed to retrieve replica sets from deployment {info.name}"
+        if resource.kind == "Deployment"
+        else f"unable to find history controlled by {resource.kind} {info.name}"
+    ):
+        listed = await session.send(
+            "GET",
+            keepers.path(info.namespace),
+            {"labelSelector": selector},
+            accept=TYPED,
+        )
     kept = {}
     for item in listed.get("items") or ():
         meta = item["metadata"]

@@ -65,8 +65,11 @@ async def version(argv: Sequence[str], session: Session) -> None:
     server = version_info["serverVersion"]["gitVersion"]
     if not p["output"]:
         session.print(f"Server Version: {server}\n")
-    minors = [int(text.split(".")[1]) for text in (KUBERNETES_VERSION, server)]
-    if abs(minors[0] - minors[1]) > SUPPORTED_SKEW:
+    own, its = (
+        [int(part) for part in text.lstrip("v").split(".")[:2]]
+        for text in (KUBERNETES_VERSION, server)
+    )
+    if own[0] != its[0] or abs(own[1] - its[1]) > SUPPORTED_SKEW:
         session.warn(
             "Warning: version difference between client"
             f" ({'.'.join(KUBERNETES_VERSION.lstrip('v').split('.')[:2])}) and server"

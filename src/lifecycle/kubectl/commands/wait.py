@@ -11,7 +11,6 @@ import asyncio
 from collections.abc import AsyncIterator, Sequence
 from contextlib import aclosing, suppress
 
-from lifecycle.api.go_format import go_quote
 from lifecycle.api.status import StatusError
 from lifecycle.api.wire import Object
 from lifecycle.kubectl.commands.wait_conditions import (
@@ -154,7 +153,7 @@ class _Waiting:
             if not items and isinstance(condition, Deleted):
                 return info.obj
             if not items and first:
-                raise _not_found(info)
+                raise info.not_found()
             first = False
             kind = {"apiVersion": info.obj["apiVersion"], "kind": info.obj["kind"]}
             for item in items:
@@ -172,10 +171,3 @@ class _Waiting:
                     elif frame.type != "DELETED" and condition.check(frame.object):
                         return frame.object
             await asyncio.sleep(RELIST_PERIOD)
-
-
-def _not_found(info: Info) -> StatusError:
-    resource = info.resource
-    name = f"{resource.plural}.{resource.group}" if resource.group else resource.plural
-    message = f"{name} {go_quote(info.name)} not found"
-    return StatusError({"code": 404, "reason": "NotFound", "message": message})

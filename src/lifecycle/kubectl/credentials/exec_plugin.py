@@ -23,8 +23,9 @@ from typing import Any
 from lifecycle.api import fast_json
 from lifecycle.api.clock import Clock, parse_time
 from lifecycle.api.go_format import go_quote
-from lifecycle.api.go_json.decode import unmarshal
-from lifecycle.kubectl.failures import CommandError
+from lifecycle.api.yaml_reader import read_yaml
+from lifecycle.kubectl.failures import CommandError, NoCredentials
+from lifecycle.kubectl.kubeconfig.field_types import TYPE_META, json_kind
 from lifecycle.kubectl.source_lines import EXEC_SCHEME
 
 GROUP = "client.authentication.k8s.io"
@@ -87,7 +88,7 @@ class ExecPlugin:
         """How often the program was started."""
 
     async def credentials(self) -> PluginCredentials:
-        """What to use for the next request. Raises CommandError."""
+        """What to use for the next request. Raises NoCredentials."""
         async with self._lock:
             kept = self._kept
             if kept is not None and (
@@ -97,7 +98,7 @@ class ExecPlugin:
             try:
                 return await self._refresh()
             except PluginError as error:
-                raise CommandError(f"getting credentials: {error}") from error
+                raise NoCredentials(f"getting credentials: {error}") from error
 
     async def refused(self, used: PluginCredentials) -> None:
         """The server answered 401 to `used`: ask again, unless somebody else has
@@ -155,7 +156,10 @@ class ExecPlugin:
                 stdin=stdin,
                 stdout=asyncio.subprocess.PIPE,
             )
-        except FileNotFoundError:
+        except FileNotFoundError as error:
+            if "/" in self._command:  # that one is not looked for
+                why = "no such file or directory"
+                raise PluginError(f"exec: fork/exec {self._command}: {why}") from error
             raise PluginError(
                 f"exec: executable {self._command} not found{self._install_hint()}"
             ) from None
@@ -183,15 +187,27 @@ class ExecPlugin:
         hint = self._settings.get("installHint", "")
         return INSTALL_HELP + (f"\n\n{hint}" if hint else "")
 
+    def _another_version(self, version: str) -> PluginError:
+        configured = f"exec plugin is configured to use API version {self.api_version}"
+        return PluginError(f"{configured}, plugin returned version {version}")
+
     def _read(self, output: bytes) -> PluginCredentials:
         """The answer. Raises PluginError."""
         try:
-            answer = unmarshal(output)
+            answer, _ = read_yaml(output)
         except ValueError as error:
             raise PluginError(
                 f"decoding stdout: couldn't get version/kind; json parse error: {error}"
             ) from error
-        if not isinstance(answer, dict) or not answer.get("kind"):
+        if answer is not None and not isinstance(answer, dict):
+            raise PluginError(
+                "decoding stdout: couldn't get version/kind; json parse error: json:"
+                f" cannot unmarshal {json_kind(answer)} into Go value of type"
+                f" {TYPE_META}"
+            )
+        if not answer or not (answer.get("kind") or answer.get("apiVersion")):
+            raise self._another_version("client.authentication.k8s.io/__internal")
+        if not answer.get("kind"):
             raise PluginError(
                 "decoding stdout: Object 'Kind' is missing in"
                 f" '{output.decode(errors='replace')}'"
@@ -203,10 +219,7 @@ class ExecPlugin:
                 f' "{version}" in scheme "{EXEC_SCHEME}"'
             )
         if version != self.api_version:
-            configured = (
-                f"exec plugin is configured to use API version {self.api_version}"
-            )
-            raise PluginError(f"{configured}, plugin returned version {version}")
+            raise self._another_version(version)
         status = answer.get("status")
         if status is None:
             raise PluginError("exec plugin didn't return a status field")

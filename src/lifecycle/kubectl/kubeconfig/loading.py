@@ -21,6 +21,11 @@ from typing import Any
 from lifecycle.api.yaml_reader import read_yaml
 from lifecycle.kubectl.failures import CommandError
 from lifecycle.kubectl.kubeconfig.documents import PATHS, SECTIONS, Config, empty_config
+from lifecycle.kubectl.kubeconfig.field_types import (
+    TYPE_META,
+    check_types,
+    json_kind,
+)
 from lifecycle.kubectl.source_lines import CONFIG_SCHEME
 
 _GO_NAMES = {"clusters": "Cluster", "users": "AuthInfo", "contexts": "Context"}
@@ -98,8 +103,8 @@ def parse(text: str) -> Config:
         return {}
     if not isinstance(document, dict):
         raise ValueError(
-            "couldn't get version/kind; json parse error: json: cannot unmarshal into"
-            " Go value of type struct"
+            "couldn't get version/kind; json parse error: json: cannot unmarshal"
+            f" {json_kind(document)} into Go value of type {TYPE_META}"
         )
     version, kind = (
         document.get("apiVersion", "v1") or "v1",
@@ -110,6 +115,7 @@ def parse(text: str) -> Config:
             f'no kind "{kind}" is registered for version "{version}" in scheme'
             f' "{CONFIG_SCHEME}"'
         )
+    check_types(document)
     for section in SECTIONS:
         seen: set[str] = set()
         for entry in document.get(section) or ():

@@ -107,12 +107,6 @@ def redact_secrets(config: Config) -> Config:
                 key: hidden.get(key, value) if value else value
                 for key, value in (entry.get(kind) or {}).items()
             }
-            provider = body.get("auth-provider")
-            if provider and provider.get("config"):
-                body["auth-provider"] = {
-                    **provider,
-                    "config": dict.fromkeys(provider["config"], REDACTED),
-                }
             plugin = body.get("exec")
             if plugin and plugin.get("env"):
                 body["exec"] = {

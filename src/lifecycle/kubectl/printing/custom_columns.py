@@ -16,7 +16,7 @@ from typing import Any
 from lifecycle.api.go_format import go_quote
 from lifecycle.api.quantity import parse_quantity
 from lifecycle.api.wire import Object
-from lifecycle.kubectl.failures import CommandError
+from lifecycle.kubectl.failures import CommandError, Exit, PartlyPrinted
 from lifecycle.kubectl.printing.columns import align
 from lifecycle.kubectl.printing.jsonpath import find_all, go_sprint, parse
 from lifecycle.kubectl.printing.terminal import escaped
@@ -44,10 +44,6 @@ def relaxed_jsonpath(text: str) -> str:
 
 def parse_spec(spec: str) -> list[tuple[str, Lookup]]:
     """(header, lookup) of each column. Raises CommandError."""
-    if not spec:
-        raise CommandError(
-            "custom-columns format specified but no custom columns given"
-        )
     columns = []
     for part in spec.split(","):
         header, colon, path = part.partition(":")
@@ -98,11 +94,14 @@ def render_columns(
     remembered: list[int] | None = None,
 ) -> str:
     """The table: several values of one lookup joined by commas, `<none>` where there is
-    none; `remembered` as in `columns.align`.
+    none; `remembered` as in `columns.align`. Raises PartlyPrinted.
     """
     rows = [] if no_headers else [[header for header, _ in columns]]
     for obj in objects:
-        cells = [_values(path, obj) for _, path in columns]
+        try:
+            cells = [_values(path, obj) for _, path in columns]
+        except CommandError as error:
+            raise PartlyPrinted(str(error), align(rows, remembered)) from None
         rows.append(
             [escaped(",".join(map(go_sprint, values))) or "<none>" for values in cells]
         )
@@ -127,17 +126,19 @@ def sort_objects(
             f"couldn't find any field with path {go_quote(expression)} in the list of"
             " objects"
         )
-    keyed.sort(key=cmp_to_key(_compare_keyed))
+    try:
+        keyed.sort(key=cmp_to_key(lambda left, right: _compare(left[0], right[0])))
+    except ValueError as error:
+        raise Exit(
+            f"Field {expression} in *unstructured.Unstructured is an unsortable type:"
+            f" interface, err: {error}\n"
+        ) from None
     return [item for _, item in keyed]
 
 
 def sort_rows(rows: Sequence[Object], field: str) -> list[Object]:
     """The same of rows of a table, by the objects that came with them."""
     return sort_objects(rows, field, lambda row: row.get("object") or {})
-
-
-def _compare_keyed(left: tuple[list[Any], Any], right: tuple[list[Any], Any]) -> int:
-    return _compare(left[0], right[0])
 
 
 def _compare(left: list[Any], right: list[Any]) -> int:
@@ -148,17 +149,24 @@ def _compare(left: list[Any], right: list[Any]) -> int:
 
 def is_less(left: Any, right: Any) -> bool:
     """The order of two values: text that reads as two quantities by size, other text by
-    letter. Raises CommandError for what has none.
+    letter; an integer has no place among other numbers. Raises ValueError for what has
+    no order.
     """
     if left is None or right is None:
         return left is None and right is not None
-    if isinstance(left, str) and isinstance(right, str):
+    if type(left) not in _GO_TYPES:
+        name = {bool: "bool", list: "[]interface {}"}.get(
+            type(left), "map[string]interface {}"
+        )
+        raise ValueError(f"unsortable type: {name}")
+    if type(left) is not type(right):
+        raise ValueError("unsortable interface: interface")
+    if isinstance(left, str):
         try:
             return bool(parse_quantity(left) < parse_quantity(right))
         except ValueError:
             return left < right
-    if isinstance(left, (int, float)) and isinstance(right, (int, float)):
-        return left < right
-    if isinstance(left, list) and isinstance(right, list):
-        return all(is_less(a, b) for a, b in zip(left, right))
-    raise CommandError(f"unsortable type: {type(left).__name__}")
+    return bool(left < right)
+
+
+_GO_TYPES = (str, int, float)

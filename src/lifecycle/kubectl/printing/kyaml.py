@@ -59,7 +59,7 @@ _ESCAPES = {
 """The next line (85) is a line break to the YAML reader that upstream goes through, and
 a folded one becomes a space.
 """
-_FORBIDDEN = re.compile("[\x7f-\x84\x86-\x9f\ufeff\ufffe\uffff]")
+FORBIDDEN = re.compile("[\x7f-\x84\x86-\x9f\ufffe\uffff]")
 
 
 def to_kyaml(obj: Any) -> str:
@@ -105,7 +105,8 @@ def _list(value: list[Any], indent: int) -> str:
 def _key(text: str) -> str:
     if "\n" not in text and not _needs_quotes(text):
         return text
-    return '"' + "".join(_escaped(letter) for letter in text).replace("\n", "\\n") + '"'
+    whole = "".join(map(_escaped, text))
+    return '"' + whole.replace("\n", "\\n").replace("\t", "\\t") + '"'
 
 
 def _text(text: str, indent: int) -> str:
@@ -134,7 +135,7 @@ def _escaped(letter: str) -> str:
         return _ESCAPES[letter]
     if letter in "\n\t" or letter.isprintable():
         return letter
-    if _FORBIDDEN.match(letter):
+    if FORBIDDEN.match(letter):
         raise CommandError("error decoding: yaml: control characters are not allowed")
     code = ord(letter)
     if code < 0x20 or code == 0x7F:

@@ -206,12 +206,11 @@ class _Execution:
         for variable in pipe.declared:
             name = variable.names[0]
             if pipe.assigns:
-                at = next(
-                    i
-                    for i in reversed(range(len(self._variables)))
-                    if self._variables[i][0] == name
-                )
-                self._variables[at] = (name, value)
+                latest_first = [known for known, _ in reversed(self._variables)]
+                if name not in latest_first:
+                    raise self._wrong(f"undefined variable: {name}")
+                at = latest_first.index(name)
+                self._variables[-1 - at] = (name, value)
             else:
                 self._variables.append((name, value))
         return value

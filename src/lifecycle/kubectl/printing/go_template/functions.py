@@ -113,6 +113,8 @@ def _slice(item: Any, *indexes: Any) -> Any:
 
 
 def _len(item: Any) -> Any:
+    if isinstance(item, Boxed) and item.value is None:
+        raise TemplateError("len of nil pointer")
     item = unboxed(item)
     if item is INVALID:
         raise TemplateError("reflect: call of reflect.Value.Type on zero Value")
