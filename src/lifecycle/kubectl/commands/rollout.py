@@ -9,7 +9,7 @@ its likes), v1.36.
 from __future__ import annotations
 
 import asyncio
-from collections.abc import AsyncIterator, Sequence
+from collections.abc import AsyncGenerator, Sequence
 from contextlib import aclosing
 
 from lifecycle.api.go_format import go_quote
@@ -223,7 +223,7 @@ async def _follow(info: Info, p: Parsed, session: Session) -> None:
                 return
 
 
-async def _states(info: Info, session: Session) -> AsyncIterator[Object]:
+async def _states(info: Info, session: Session) -> AsyncGenerator[Object, None]:
     """The object as it is, and at every change. A watch that ends is begun anew where
     it ended; after one that failed, the object is looked at again. Raises CommandError
     when it is deleted.

@@ -127,13 +127,17 @@ def sort_objects(
             " objects"
         )
     try:
-        keyed.sort(key=cmp_to_key(lambda left, right: _compare(left[0], right[0])))
+        keyed.sort(key=cmp_to_key(_in_order))
     except ValueError as error:
         raise Exit(
             f"Field {expression} in *unstructured.Unstructured is an unsortable type:"
             f" interface, err: {error}\n"
         ) from None
     return [item for _, item in keyed]
+
+
+def _in_order(left: tuple[list[Any], Any], right: tuple[list[Any], Any]) -> int:
+    return _compare(left[0], right[0])
 
 
 def sort_rows(rows: Sequence[Object], field: str) -> list[Object]:
