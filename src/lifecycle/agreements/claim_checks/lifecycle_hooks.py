@@ -49,7 +49,7 @@ def _run(hook: Object, runtime: ToldRuntime | None = None) -> str:
     container = {"name": "c", "ports": [{"name": "web", "containerPort": 8080}]}
     pod = {"metadata": {"name": "p", "namespace": "n", "uid": "u"}}
     return on_virtual_time(
-        HookRunner(cast(Any, runtime or ToldRuntime()), lambda *told: None).run(
+        HookRunner(cast(Any, runtime or ToldRuntime())).run(
             pod, "id", container, hook, "10.0.0.9"
         )
     )
