@@ -41,20 +41,22 @@ class Answer:
 
     def spelled(self, zone: str) -> Answer:
         """The same for somebody who spells the zone in another way."""
-        if self._decks is None:
-            self._decks = Deck.of(self.answer), Deck.of(self.additional)
-        return replace(self, zone=zone)
+        return replace(self, zone=zone, _decks=self._told_apart())
 
     def dealt(self, dice: random.Random, most: int) -> Answer:
         """At most so many records of each section, addresses in any order. What has to
         be known for that is worked out once, and each time only what is dealt counts.
         """
-        if self._decks is None:
-            self._decks = Deck.of(self.answer), Deck.of(self.additional)
-        answer, additional = (deck.dealt(dice, most) for deck in self._decks)
+        answer, additional = (deck.dealt(dice, most) for deck in self._told_apart())
         if self.zone:
             answer = [_leading_into(self.zone, record) for record in answer]
         return replace(self, answer=answer, additional=additional, _decks=None)
+
+    def _told_apart(self) -> tuple[Deck, Deck]:
+        """The records of the two sections that are dealt, worked out once."""
+        if self._decks is None:
+            self._decks = Deck.of(self.answer), Deck.of(self.additional)
+        return self._decks
 
 
 class Deck(NamedTuple):

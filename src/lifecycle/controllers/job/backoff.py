@@ -11,6 +11,7 @@ from collections.abc import Iterable
 
 from lifecycle.api.clock import parse_time
 from lifecycle.api.conditions import get_condition
+from lifecycle.api.pod_util import is_restartable_init_container
 from lifecycle.api.wire import Object
 
 DEFAULT_JOB_POD_FAILURE_BACKOFF = 10.0
@@ -47,7 +48,7 @@ def _end_of_containers(pod: Object) -> float | None:
     sidecars = {
         container["name"]
         for container in pod["spec"].get("initContainers") or ()
-        if container.get("restartPolicy") == "Always"
+        if is_restartable_init_container(container)
     }
     end = _latest_end(None, status.get("containerStatuses") or ())
     inits = status.get("initContainerStatuses") or ()
