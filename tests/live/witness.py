@@ -169,7 +169,8 @@ def untold(ours: Outcome, theirs: Outcome) -> list[str]:
 
 def _lost_race(told: Told) -> bool:
     made_before = told[0] == "endpoint-controller" and MADE_BEFORE.fullmatch(told[-1]) is not None
-    return CONFLICT in told[-1] or made_before or told[3] == "Normal SuccessfulUpdate"
+    as_it_is = (told[0], told[3]) == (AS_IT_IS[0], "Normal SuccessfulUpdate")
+    return CONFLICT in told[-1] or made_before or as_it_is
 
 
 def of_a_namespace_that_ends(made: Counter[Write]) -> Counter[Write]:
