@@ -16,8 +16,6 @@ from benchmarks.attacks_by_controllers import ATTACKS
 from benchmarks.attacks_by_streams import vast
 from benchmarks.prober import Outcome, probe
 
-from lifecycle.api.clock import run_virtual
-
 WORST = (
     "JSON: 3 MB that ends wrong",
     "data: 200,000 bad keys",
@@ -80,10 +78,10 @@ def test_attacks_send_what_they_are_called_after() -> None:
         await ATTACKS[name](who)  # type: ignore[arg-type]
         return who.bodies[0]["spec"]["containers"][0]
 
-    variables = run_virtual(main("pod: 28 variables, each twice the last"))["env"]
+    variables = asyncio.run(main("pod: 28 variables, each twice the last"))["env"]
     assert len(variables) == 28
     assert all(later["value"] == 2 * f"$({one['name']})" for one, later in pairwise(variables))
-    assert run_virtual(main("pod: a word of 400,000 brackets that nobody closes"))["command"][1].count("(") == 400_000
+    assert asyncio.run(main("pod: a word of 400,000 brackets that nobody closes"))["command"][1].count("(") == 400_000
 
 
 def test_a_service_that_is_asked_about_has_as_many_endpoints_and_ports_as_are_said() -> None:
@@ -99,6 +97,6 @@ def test_a_service_that_is_asked_about_has_as_many_endpoints_and_ports_as_are_sa
             service["metadata"]["name"]
         }
 
-    run_virtual(main())
-    run_virtual(main("wide", 100))
+    asyncio.run(main())
+    asyncio.run(main("wide", 100))
     assert "DNS: 20,000 datagrams about 5,000 endpoints with 100 ports each" in ATTACKS
