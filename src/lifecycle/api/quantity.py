@@ -32,7 +32,7 @@ class Format(Enum):
     DECIMAL_EXPONENT = "DecimalExponent"
 
 
-_DECIMAL_EXPONENTS = {
+DECIMAL_EXPONENTS = {
     "n": -9,
     "u": -6,
     "m": -3,
@@ -44,12 +44,11 @@ _DECIMAL_EXPONENTS = {
     "P": 15,
     "E": 18,
 }
-_BINARY_EXPONENTS = {"Ki": 10, "Mi": 20, "Gi": 30, "Ti": 40, "Pi": 50, "Ei": 60}
-_DECIMAL_SUFFIXES = {
-    exponent: suffix for suffix, exponent in _DECIMAL_EXPONENTS.items()
-}
+BINARY_EXPONENTS = {"Ki": 10, "Mi": 20, "Gi": 30, "Ti": 40, "Pi": 50, "Ei": 60}
+"""What each suffix stands for, as a power of ten and of two."""
+_DECIMAL_SUFFIXES = {exponent: suffix for suffix, exponent in DECIMAL_EXPONENTS.items()}
 _BINARY_SUFFIXES = {
-    exponent: suffix for suffix, exponent in _BINARY_EXPONENTS.items()
+    exponent: suffix for suffix, exponent in BINARY_EXPONENTS.items()
 } | {0: ""}
 
 FORMAT_WRONG = (
@@ -353,10 +352,10 @@ def _fits_fast_path(mantissa: int, exponent: int) -> bool:
 @short_lru_cache(256)
 def _interpret(suffix: str) -> tuple[int, Format]:
     """Exponent (of ten or two) and notation of a suffix."""
-    if suffix in _DECIMAL_EXPONENTS:
-        return _DECIMAL_EXPONENTS[suffix], Format.DECIMAL_SI
-    if suffix in _BINARY_EXPONENTS:
-        return _BINARY_EXPONENTS[suffix], Format.BINARY_SI
+    if suffix in DECIMAL_EXPONENTS:
+        return DECIMAL_EXPONENTS[suffix], Format.DECIMAL_SI
+    if suffix in BINARY_EXPONENTS:
+        return BINARY_EXPONENTS[suffix], Format.BINARY_SI
     if suffix[0] in "eE":
         digits = suffix[1:]
         if digits.lstrip("+-").isdigit() and -(2**63) <= int(digits) <= _MAX_INT64:

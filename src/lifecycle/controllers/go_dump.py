@@ -25,7 +25,11 @@ from __future__ import annotations
 
 from typing import Any
 
-from lifecycle.api.quantity import parse_quantity
+from lifecycle.api.quantity import (
+    BINARY_EXPONENTS,
+    DECIMAL_EXPONENTS,
+    parse_quantity,
+)
 from lifecycle.api.schema.gotypes import (
     alias_of,
     declared_fields,
@@ -132,24 +136,13 @@ def _quantity(value: Any) -> str:
     suffix = text[len(number) :]
     digits, _, fraction = number.lstrip("-").partition(".")
     sign = -1 if number.startswith("-") else 1
-    if suffix.endswith("i"):
-        exponent = 10 * ("KMGTPE".index(suffix[0]) + 1)
+    if suffix in BINARY_EXPONENTS:
+        exponent = BINARY_EXPONENTS[suffix]
         keep = int(digits) & 7 != 0
         return _quantity_struct(
             sign * (int(digits) << exponent), 0, text if keep else "", "BinarySI"
         )
-    exponent = {
-        "n": -9,
-        "u": -6,
-        "m": -3,
-        "": 0,
-        "k": 3,
-        "M": 6,
-        "G": 9,
-        "T": 12,
-        "P": 15,
-        "E": 18,
-    }[suffix]
+    exponent = DECIMAL_EXPONENTS[suffix]
     scale, shifted = exponent - len(fraction), digits + fraction
     keep = scale % 3 == 0 and not shifted.endswith("000") and shifted[0] != "0"
     return _quantity_struct(
