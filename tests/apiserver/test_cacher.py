@@ -21,7 +21,7 @@ from lifecycle.apiserver.registry.strategies import strategy_for
 from lifecycle.apiserver.server.create_server_chain import create_server_chain
 from lifecycle.apiserver.server.rest_storage import new_cachers
 from lifecycle.apiserver.storage.cache_reader import CacheReader
-from lifecycle.apiserver.storage.cacher import event_window
+from lifecycle.apiserver.storage.cacher import cache_watcher, event_window
 from lifecycle.apiserver.storage.cacher.cache_watcher import CacheWatcher, Criteria
 from lifecycle.apiserver.storage.cacher.cached_object import Cached, with_resource_version
 from lifecycle.apiserver.storage.cacher.cacher import Cacher
@@ -79,6 +79,31 @@ def test_the_pods_of_a_node_are_looked_up_not_looked_for() -> None:
         await store.delete(late)  # a guard reads what is in the store, told to the cache or not
         assert [obj["metadata"]["name"] for obj in reader.pods_on("n3")] == ["p23"]
         assert [*reader.pods_on("nowhere")] == []
+        await cacher.stop()
+
+    run_virtual(main())
+
+
+def test_who_comes_late_is_told_of_everything_however_much_there_is(monkeypatch: pytest.MonkeyPatch) -> None:
+    """What comes after that has a bound, as always."""
+    monkeypatch.setattr(cache_watcher, "MAX_PENDING", 2)
+
+    async def main() -> None:
+        store = MemoryStore()
+
+        async def write(number: int) -> None:
+            await store.put(registry_key(PODS, "a", f"p{number}"), encode_value(pod("a", f"p{number}")))
+
+        for number in range(5):
+            await write(number)
+        cacher = await started(store)
+        watcher = cacher.watch(Criteria(), None, initial=True, bookmarks=False)
+        for late, unread in ((5, 6), (6, 7), (7, 0)):
+            assert not watcher.ended
+            await write(late)
+            cacher.catch_up()
+            assert watcher.unread == unread
+        assert watcher.ended
         await cacher.stop()
 
     run_virtual(main())

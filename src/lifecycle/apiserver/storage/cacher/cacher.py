@@ -24,6 +24,7 @@ from collections import defaultdict
 from collections.abc import Callable, Iterable, Sequence
 
 from lifecycle.api.resources import Resource
+from lifecycle.api.sorted_keys import SortedKeys
 from lifecycle.api.status import failure
 from lifecycle.api.wire import Object, WatchFrame
 from lifecycle.api.worker import beside
@@ -34,7 +35,6 @@ from lifecycle.apiserver.storage.cacher.cache_watcher import (
 )
 from lifecycle.apiserver.storage.cacher.cached_object import Cached, Change
 from lifecycle.apiserver.storage.cacher.event_window import EventWindow
-from lifecycle.apiserver.storage.cacher.key_order import KeyOrder
 from lifecycle.apiserver.storage.unreadable import Unreadable
 from lifecycle.etcd.codec import UnreadableError, decode_value
 from lifecycle.etcd.keys import resource_prefix
@@ -81,7 +81,7 @@ class Cacher:
         self._written: dict[int, Cached] = {}
         self._watchers: dict[tuple[str, ...], tuple[CacheWatcher, ...]] = {}
         # by namespace; all of them under ""
-        self._keys: defaultdict[str, KeyOrder] = defaultdict(KeyOrder)
+        self._keys: defaultdict[str, SortedKeys] = defaultdict(SortedKeys)
         self._rows: dict[str, list[Cached]] = {}
         self._on_node: dict[str, dict[str, Cached]] = {}  # pods, by node and key
         self._pump_task: asyncio.Task[None] | None = None
@@ -361,9 +361,7 @@ class Cacher:
             keys = self._keys.get(namespace)
             if keys is None:  # whoever asks chooses what for: nothing to keep
                 return []
-            rows = self._rows[namespace] = [
-                self._objects[key] for key in keys.in_order()
-            ]
+            rows = self._rows[namespace] = [self._objects[key] for key in keys]
         return rows
 
     def on_node(self, node: str) -> Iterable[Cached]:
@@ -416,9 +414,11 @@ class Cacher:
                 f"too old resource version: {revision} ({self.window.start})",
             )
         if initial:
-            for cached in self.candidates(criteria):
-                if criteria.matches(cached.obj, self.fields_of):
-                    watcher.push(frame_of("ADDED", cached))
+            watcher.begin_with(
+                frame_of("ADDED", cached)
+                for cached in self.candidates(criteria)
+                if criteria.matches(cached.obj, self.fields_of)
+            )
         elif revision is not None and revision < self.revision:
             for change in self.window.since(revision):
                 watcher.feed(change, {})
