@@ -156,6 +156,39 @@ def test_a_version_that_is_not_stored_shares_what_the_stored_one_has_decoded() -
     run_virtual(main())
 
 
+def test_the_face_of_an_event_that_nobody_looks_at_is_not_made(monkeypatch: pytest.MonkeyPatch) -> None:
+    core, newer = resource("events"), resource("events.events.k8s.io")
+    made: list[str] = []
+
+    async def main() -> None:
+        store = MemoryStore()
+        cachers = new_cachers(store)
+        stored, shown = cachers[core.store_key], cachers[newer.store_key]
+        show = shown._from_storage
+        assert show is not None
+        monkeypatch.setattr(shown, "_from_storage", lambda obj: made.append(obj["metadata"]["name"]) or show(obj))
+        await stored.start()
+        await shown.start()
+        for name in ("a", "b", "c"):
+            metadata: Object = {"name": name, "namespace": "n", "uid": name}
+            obj = {"kind": "Event", "apiVersion": "v1", "metadata": metadata, "involvedObject": {}, "message": name}
+            await store.put(registry_key(core, "n", name), encode_value(obj))
+            for cacher in (stored, shown):
+                cacher.catch_up()
+        assert made == []
+        one = shown.get(registry_key(core, "n", "b"))
+        assert one is not None
+        assert [one.obj["note"], one.obj["apiVersion"], one.namespace] == ["b", "events.k8s.io/v1", "n"]
+        assert made == ["b"]
+        assert json_frame(WatchFrame("ADDED", one.obj, one)).count(b'"note":"b"') == 1
+        assert [cached.obj["note"] for cached in shown.ordered("n")] == ["a", "b", "c"]
+        assert made == ["b", "a", "c"]
+        for cacher in (stored, shown):
+            await cacher.stop()
+
+    run_virtual(main())
+
+
 class Unreadable(MemoryStore):
     """A store whose pods cannot be read."""
 

@@ -33,7 +33,7 @@ from lifecycle.apiserver.storage.cacher.cache_watcher import (
     Criteria,
     frame_of,
 )
-from lifecycle.apiserver.storage.cacher.cached_object import Cached, Change
+from lifecycle.apiserver.storage.cacher.cached_object import Cached, Change, Shown
 from lifecycle.apiserver.storage.cacher.event_window import EventWindow
 from lifecycle.apiserver.storage.unreadable import Unreadable
 from lifecycle.etcd.codec import UnreadableError, decode_value
@@ -57,7 +57,8 @@ class Cacher:
     watch and all watchers.
 
     Of a version that is not the stored one, `from_storage` makes what is shown, and
-    `stored_as` is the cache of the stored one: what that has decoded already is shared.
+    `stored_as` is the cache of the stored one: what that has decoded already is shared,
+    and shown when somebody asks for it, so `from_storage` must not fail.
     """
 
     def __init__(
@@ -214,27 +215,25 @@ class Cacher:
             if kv.problem:
                 raise UnreadableError(kv.problem)
             size = len(kv.value)
-            return Cached(kv.key, self._shown(kv), kv.mod_revision, size=size)
+            known = self._stored_as.known(kv) if self._stored_as is not None else None
+            if known is not None and self._from_storage is not None:
+                return Shown(known, self._from_storage, size)
+            obj = self.decode(kv.value, kv.mod_revision)
+            return Cached(kv.key, obj, kv.mod_revision, size=size)
         except (ValueError, KeyError, TypeError) as error:
             log.error("%s cannot be read: %s", kv.key, error)
             if isinstance(error, UnreadableError):
                 self.unreadable.add(kv.key, str(error))
             return None
 
-    def _shown(self, kv: KeyValue) -> Object:
-        known = self._stored_as.known(kv) if self._stored_as is not None else None
-        if known is None or self._from_storage is None:
-            return self.decode(kv.value, kv.mod_revision)
-        return self._from_storage(known)
-
-    def known(self, kv: KeyValue) -> Object | None:
+    def known(self, kv: KeyValue) -> Cached | None:
         """What a revision wrote, if it is here already: its writer has handed it over,
         or it is still the newest under its key.
         """
         cached = self._written.get(kv.mod_revision) or self._objects.get(kv.key)
         if cached is None or cached.revision != kv.mod_revision:
             return None
-        return cached.obj
+        return cached
 
     def written(self, cached: Cached) -> Cached:
         """The writer hands over what it wrote, so that nobody has to decode it again.
@@ -283,7 +282,7 @@ class Cacher:
 
     def _put(self, cached: Cached) -> None:
         self.version += 1
-        namespace = cached.obj["metadata"].get("namespace", "")
+        namespace = cached.namespace
         if cached.key not in self._objects:
             for drawer in {namespace, ""}:
                 self._keys[drawer].add(cached.key)
@@ -293,7 +292,7 @@ class Cacher:
 
     def _remove(self, cached: Cached) -> None:
         self.version += 1
-        namespace = cached.obj["metadata"].get("namespace", "")
+        namespace = cached.namespace
         self._index_by_node(cached, None)
         del self._objects[cached.key]
         for drawer in {namespace, ""}:
