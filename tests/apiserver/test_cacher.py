@@ -21,7 +21,7 @@ from lifecycle.apiserver.registry.strategies import strategy_for
 from lifecycle.apiserver.server.create_server_chain import create_server_chain
 from lifecycle.apiserver.server.rest_storage import new_cachers
 from lifecycle.apiserver.storage.cache_reader import CacheReader
-from lifecycle.apiserver.storage.cacher import event_window
+from lifecycle.apiserver.storage.cacher import cache_watcher, event_window
 from lifecycle.apiserver.storage.cacher.cache_watcher import CacheWatcher, Criteria
 from lifecycle.apiserver.storage.cacher.cached_object import Cached, with_resource_version
 from lifecycle.apiserver.storage.cacher.cacher import Cacher
@@ -84,6 +84,31 @@ def test_the_pods_of_a_node_are_looked_up_not_looked_for() -> None:
     run_virtual(main())
 
 
+def test_who_comes_late_is_told_of_everything_however_much_there_is(monkeypatch: pytest.MonkeyPatch) -> None:
+    """What comes after that has a bound, as always."""
+    monkeypatch.setattr(cache_watcher, "MAX_PENDING", 2)
+
+    async def main() -> None:
+        store = MemoryStore()
+
+        async def write(number: int) -> None:
+            await store.put(registry_key(PODS, "a", f"p{number}"), encode_value(pod("a", f"p{number}")))
+
+        for number in range(5):
+            await write(number)
+        cacher = await started(store)
+        watcher = cacher.watch(Criteria(), None, initial=True, bookmarks=False)
+        for late, unread in ((5, 6), (6, 7), (7, 0)):
+            assert not watcher.ended
+            await write(late)
+            cacher.catch_up()
+            assert watcher.unread == unread
+        assert watcher.ended
+        await cacher.stop()
+
+    run_virtual(main())
+
+
 def test_a_version_that_is_not_stored_shares_what_the_stored_one_has_decoded() -> None:
     """Events have two faces: a pod's five would else be kept twice, in full."""
     core, newer = resource("events"), resource("events.events.k8s.io")
@@ -125,6 +150,39 @@ def test_a_version_that_is_not_stored_shares_what_the_stored_one_has_decoded() -
         assert seen(stored)["message"] == "thrice"
         seen(shown)  # what is no longer the newest is decoded: each version is told as it was
         assert [frame.object["note"] for frame in watcher.take()] == ["twice", "thrice"]
+        for cacher in (stored, shown):
+            await cacher.stop()
+
+    run_virtual(main())
+
+
+def test_the_face_of_an_event_that_nobody_looks_at_is_not_made(monkeypatch: pytest.MonkeyPatch) -> None:
+    core, newer = resource("events"), resource("events.events.k8s.io")
+    made: list[str] = []
+
+    async def main() -> None:
+        store = MemoryStore()
+        cachers = new_cachers(store)
+        stored, shown = cachers[core.store_key], cachers[newer.store_key]
+        show = shown._from_storage
+        assert show is not None
+        monkeypatch.setattr(shown, "_from_storage", lambda obj: made.append(obj["metadata"]["name"]) or show(obj))
+        await stored.start()
+        await shown.start()
+        for name in ("a", "b", "c"):
+            metadata: Object = {"name": name, "namespace": "n", "uid": name}
+            obj = {"kind": "Event", "apiVersion": "v1", "metadata": metadata, "involvedObject": {}, "message": name}
+            await store.put(registry_key(core, "n", name), encode_value(obj))
+            for cacher in (stored, shown):
+                cacher.catch_up()
+        assert made == []
+        one = shown.get(registry_key(core, "n", "b"))
+        assert one is not None
+        assert [one.obj["note"], one.obj["apiVersion"], one.namespace] == ["b", "events.k8s.io/v1", "n"]
+        assert made == ["b"]
+        assert json_frame(WatchFrame("ADDED", one.obj, one)).count(b'"note":"b"') == 1
+        assert [cached.obj["note"] for cached in shown.ordered("n")] == ["a", "b", "c"]
+        assert made == ["b", "a", "c"]
         for cacher in (stored, shown):
             await cacher.stop()
 

@@ -9,6 +9,7 @@ from lifecycle.cluster.one_node import OneNode, on_one_node
 from lifecycle.cri.apis.container import ContainerConfig, ContainerMetadata
 from lifecycle.cri.apis.errors import RuntimeServiceError
 from lifecycle.cri.apis.pod_sandbox import PodSandboxConfig, PodSandboxMetadata, PodSandboxStatus
+from lifecycle.cri.apis.services import ObjectState
 from lifecycle.cri.hollow.runtime import HollowRuntime
 from lifecycle.kubelet.pleg.generic import EVENTED_RELIST_PERIOD, RELIST_PERIOD, EventedPLEG, GenericPLEG
 
@@ -52,7 +53,7 @@ def test_what_no_event_told_brings_looks_back_to_once_a_second() -> None:
 
 def test_a_look_that_fails_does_not_count() -> None:
     class Stuck(HollowRuntime):
-        async def list_pod_sandbox(self, pod_uid: str = "") -> list[PodSandboxStatus]:
+        async def list_states(self) -> list[ObjectState]:
             raise RuntimeServiceError("it hangs")
 
     async def main() -> None:

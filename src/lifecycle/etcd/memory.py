@@ -17,11 +17,11 @@ out: durability; several changes in one revision (the keys of a lease go one by 
 
 from __future__ import annotations
 
-from bisect import bisect_left, insort
 from collections import deque
 from heapq import merge
 from itertools import islice, takewhile
 
+from lifecycle.api.sorted_keys import SortedKeys
 from lifecycle.api.worker import beside
 from lifecycle.etcd.leases import Leases
 from lifecycle.etcd.past_versions import PastVersions, whole
@@ -58,7 +58,7 @@ class MemoryStore:
         self._revision = 1  # as in etcd: an empty store is at revision 1
         self._compacted = 0
         self._live: dict[str, KeyValue] = {}
-        self._order: list[str] = []
+        self._order = SortedKeys()
         self._versions: dict[str, PastVersions] = {}
         self._log: deque[tuple[int, str]] = deque()
         self._past_bytes = 0
@@ -90,10 +90,9 @@ class MemoryStore:
         """Keys in `[start, end)`, in order, of one consistent picture."""
         now = self._revision
         if not revision or revision == now:
-            low, high = bisect_left(self._order, start), bisect_left(self._order, end)
-            count = max(high - low, 0)
-            keys = self._order[low : min(low + limit, high) if limit else high]
-            kvs = [self._live[key] for key in keys]
+            count = self._order.count(start, end)
+            first = islice(self._order.between(start, end), limit or None)
+            kvs = [self._live[key] for key in first]
         else:
             self._check(revision)
             keys, count = self._keys_at(revision, start, end, limit)
@@ -112,10 +111,9 @@ class MemoryStore:
         since = takewhile(lambda entry: entry[0] > revision, reversed(self._log))
         changed = {key for _, key in since if start <= key < end}
         before = sorted(k for k in changed if self._versions[k].was_there(revision))
-        low, high = bisect_left(self._order, start), bisect_left(self._order, end)
-        now = (self._order[place] for place in range(low, high))
+        now = self._order.between(start, end)
         keys = merge((key for key in now if key not in changed), before)
-        count = max(high - low, 0) - sum(key in self._live for key in changed)
+        count = self._order.count(start, end) - sum(k in self._live for k in changed)
         return list(islice(keys, limit or None)), count + len(before)
 
     def _check(self, revision: int) -> None:
@@ -149,7 +147,7 @@ class MemoryStore:
         )
         self._live[key] = kv
         if before is None:
-            insort(self._order, key)
+            self._order.add(key)
         self._commit(Event("PUT", kv, before))
         return self._revision
 
@@ -166,7 +164,7 @@ class MemoryStore:
         key = before.key
         self._revision += 1
         del self._live[key]
-        del self._order[bisect_left(self._order, key)]
+        self._order.remove(key)
         self._commit(Event("DELETE", KeyValue(key, b"", 0, self._revision, 0), before))
         return self._revision
 

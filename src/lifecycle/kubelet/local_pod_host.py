@@ -118,13 +118,15 @@ class LocalPodHost:
     async def stop(self) -> None:
         await self._services.stop()
 
-    def ensure_cgroups(self, pod: Object, active_pods: Iterable[Object]) -> None:
+    def ensure_cgroups(
+        self, pod: Object, active_pods: Callable[[], Iterable[Object]]
+    ) -> None:
         if (
             self.qos_cgroups is not None
             and self.cgroups is not None
             and not self.cgroups.exists(pod)
         ):
-            self.qos_cgroups.update_cgroups(active_pods)
+            self.qos_cgroups.update_cgroups(active_pods())
             self.cgroups.ensure_exists(pod)
 
     def pod_cgroup_config(self, pod: Object) -> ResourceConfig | None:

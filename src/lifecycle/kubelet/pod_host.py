@@ -14,7 +14,7 @@ of such stubs, too.
 from __future__ import annotations
 
 import random
-from collections.abc import Collection, Iterable, Mapping
+from collections.abc import Callable, Collection, Iterable, Mapping
 from typing import Protocol
 
 from lifecycle.api.wire import Object
@@ -59,7 +59,9 @@ class PodHost(Protocol):
         """No more watching."""
         ...
 
-    def ensure_cgroups(self, pod: Object, active_pods: Iterable[Object]) -> None:
+    def ensure_cgroups(
+        self, pod: Object, active_pods: Callable[[], Iterable[Object]]
+    ) -> None:
         """Weigh the classes anew and make the pod's own group. Raises CgroupError."""
         ...
 
@@ -140,7 +142,9 @@ class PaperPodHost:
     async def stop(self) -> None:
         pass
 
-    def ensure_cgroups(self, pod: Object, active_pods: Iterable[Object]) -> None:
+    def ensure_cgroups(
+        self, pod: Object, active_pods: Callable[[], Iterable[Object]]
+    ) -> None:
         pass
 
     def pod_cgroup_config(self, pod: Object) -> ResourceConfig | None:

@@ -253,7 +253,7 @@ class PodSyncer:
             return BACK_OFF_PERIOD
         try:
             self._on_step("cgroups", pod)
-            self._host.ensure_cgroups(pod, self._pods.active_pods())
+            self._host.ensure_cgroups(pod, self._pods.active_pods)
         except OSError as error:
             message = f"unable to ensure pod container exists: {error}"
             self._event(pod, "Warning", "FailedToCreatePodContainer", message, "")

@@ -11,6 +11,7 @@ import pytest
 from lifecycle.cri.apis.container import ContainerMetadata, ContainerState, ContainerStatus
 from lifecycle.cri.apis.errors import RuntimeServiceError
 from lifecycle.cri.apis.pod_sandbox import PodSandboxMetadata, PodSandboxState, PodSandboxStatus
+from lifecycle.cri.apis.services import ObjectState
 from lifecycle.kubelet.kuberuntime.kuberuntime_gc import ContainerGC, GCPolicy, containers_to_remove
 
 SECOND = 1_000_000_000
@@ -133,3 +134,36 @@ def test_what_cannot_be_removed_does_not_hold_up_the_others() -> None:
     runtime = Runtime([sandbox("s", "u", 1, ready=True)], runs, stuck="a20")
     collected(runtime)
     assert runtime.removed == ["a10"]
+
+
+class Lister(Runtime):
+    """A runtime that tells the states of all at once."""
+
+    looks = 0
+
+    async def list_states(self) -> list[ObjectState]:
+        return [
+            *(ObjectState(each.id, each.metadata.uid, each.state) for each in self.sandboxes),
+            *(ObjectState(each.id, "u", each.state) for each in self.runs),
+        ]
+
+    async def list_pod_sandbox(self) -> list[PodSandboxStatus]:
+        self.looks += 1
+        return self.sandboxes
+
+
+@pytest.mark.parametrize(
+    ("sandboxes", "runs", "looks", "removed"),
+    [
+        ([sandbox("s", "u", 1, ready=True)], [run("a", 1, state=ContainerState.RUNNING)], 0, ([], [])),
+        ([sandbox("s", "u", 1, ready=True)], [run("a", 1), run("a", 2)], 1, (["a1"], [])),
+        ([sandbox("s", "u", 1, ready=True)], [run("a", 1, state=ContainerState.CREATED)], 1, ([], [])),
+        ([sandbox("old", "u", 1), sandbox("s", "u", 2, ready=True)], [], 1, ([], ["old"])),
+    ],
+)
+def test_where_a_short_look_tells_that_all_live_nobody_looks_at_each(
+    sandboxes: list[PodSandboxStatus], runs: list[ContainerStatus], looks: int, removed: tuple[list[str], list[str]]
+) -> None:
+    runtime = Lister(sandboxes, runs)
+    assert collected(runtime) == removed
+    assert runtime.looks == looks

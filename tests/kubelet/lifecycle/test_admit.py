@@ -4,6 +4,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from typing import Any
 
 import pytest
@@ -143,3 +144,15 @@ def test_administrators_may_allow_more_sysctls_but_only_of_namespaces() -> None:
     assert allowed.validate_sysctl("kernel.msgmax", False, True) == '"kernel.msgmax" not allowed with host IPC enabled'
     with pytest.raises(ValueError, match="not known to be namespaced"):
         SysctlAllowlist(["vm.swappiness"])
+
+
+def test_for_a_pod_that_asks_for_nothing_the_others_are_only_numbered() -> None:
+    class Pods(tuple[Object, ...]):
+        def __iter__(self) -> Iterator[Object]:
+            raise AssertionError("every pod of the node is looked at")
+
+    others = Pods([pod(), pod()])
+    assert ask(pod(), others) == ("", "")
+    for nosy in (pod({"cpu": "1"}), pod(container=HOST_PORT)):
+        with pytest.raises(AssertionError, match="looked at"):
+            ask(nosy, others)

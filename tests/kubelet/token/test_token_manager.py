@@ -129,3 +129,24 @@ def test_the_first_that_ages_decides_and_what_is_gone_is_forgotten() -> None:
         assert await tokens.get_service_account_token(pod(), "", HOUR) == "token-4"
 
     play(scene)
+
+
+def test_when_a_pods_token_wants_to_be_replaced_is_known_without_looking_at_other_pods() -> None:
+    class Uid(str):
+        compared = 0
+        __hash__ = str.__hash__
+
+        def __eq__(self, other: object) -> bool:
+            Uid.compared += 1
+            return str.__eq__(self, other)
+
+    async def scene(tokens: TokenManager, issuer: Issuer) -> None:
+        for number in range(100):
+            await tokens.get_service_account_token(pod(Uid(f"u-{number}")), "", HOUR)
+        Uid.compared = 0
+        assert tokens.refresh_at(Uid("u-7")) is not None
+        tokens.delete_for_pod(Uid("u-7"))
+        assert tokens.refresh_at(Uid("u-7")) is None
+        assert Uid.compared <= 5
+
+    play(scene)

@@ -43,7 +43,7 @@ from lifecycle.apiserver.registry.rest.sent_empties import causes_as_sent
 from lifecycle.apiserver.registry.rest.strategy import Strategy
 from lifecycle.apiserver.registry.rest.update import before_update, validate_update
 from lifecycle.apiserver.registry.scope import RequestScope
-from lifecycle.apiserver.registry.shared_parts import with_parts_of
+from lifecycle.apiserver.registry.shared_parts import Siblings, with_parts_of
 from lifecycle.apiserver.storage.cacher.cached_object import Cached
 from lifecycle.apiserver.storage.cacher.cacher import Cacher
 from lifecycle.etcd.codec import JSON, encode_value
@@ -96,6 +96,7 @@ class ResourceStore:
         self.environment = environment
         self.strategy = strategy
         self.cacher = environment.cacher(resource)
+        self._siblings = Siblings()
 
     # -- reads -------------------------------------------------------------------------
 
@@ -225,7 +226,8 @@ class ResourceStore:
                     raise self._taken(obj, scope)
                 self.undo(obj)
                 return Cached(key, obj, 0)
-            written = await self.write(key, obj, 0, scope.size)
+            shared = self._siblings.shared(obj, scope.size)
+            written = await self.write(key, shared, 0, scope.size)
             if written is None:
                 raise self._taken(obj, scope)
             self.after_create(written.obj)

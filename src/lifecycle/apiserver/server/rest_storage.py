@@ -64,7 +64,8 @@ def new_cachers(store: Store) -> dict[tuple[str, str], Cacher]:
             row,
             strategy_for(row.api_version, row.kind).field_labels.selectable_fields,
             from_storage,
-            stored.get(prefix) if from_storage is not None else None,
+            # whatever an event says, it has both faces: they may be shown later
+            stored.get(prefix) if from_storage is from_core else None,
         )
         if from_storage is None:
             stored[prefix] = cacher

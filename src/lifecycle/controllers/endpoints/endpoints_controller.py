@@ -26,6 +26,7 @@ from lifecycle.client.shared_informer import SharedInformerFactory
 from lifecycle.client.store import meta_namespace_key, split_meta_namespace_key
 from lifecycle.client.workqueue import RateLimitingQueue
 from lifecycle.controllers.consistency_store import ConsistencyStore
+from lifecycle.controllers.counting_pauses import CountingPauses
 from lifecycle.controllers.endpoints.subsets import repack_subsets
 from lifecycle.controllers.namespace_terminating import is_namespace_terminating
 from lifecycle.controllers.object_copy import mutable_copy
@@ -50,7 +51,6 @@ MAX_CAPACITY = 1000
 LABEL_MANAGED_BY = "endpoints.kubernetes.io/managed-by"
 CONTROLLER_NAME = "endpoint-controller"
 OVER_CAPACITY = "endpoints.kubernetes.io/over-capacity"
-LARGE = 200
 PAUSE_PER_POD = 200e-6
 
 
@@ -72,6 +72,7 @@ class EndpointsController:
         self._recorder = EventRecorder(client, "endpoint-controller", clock=clock)
         self._trigger_times = TriggerTimeTracker()
         self._sizes: dict[str, int] = {}
+        self._pauses = CountingPauses(PAUSE_PER_POD)
         self._consistency = ConsistencyStore()
         self._queue: RateLimitingQueue[str] = RateLimitingQueue()
         self._services.add_event_handler(
@@ -101,16 +102,11 @@ class EndpointsController:
         self._queue.add(meta_namespace_key(obj))
 
     def _enqueue_for_pod(self, key: str) -> None:
-        """A large Service is not counted again for every pod (ours, as for
-        ReplicaSets).
-        """
-        size = self._sizes.get(key, 0)
-        if size > LARGE:
-            self._queue.add_after(key, size * PAUSE_PER_POD)
-        else:
-            self._queue.add(key)
+        """A large Service is not counted again for every pod."""
+        self._queue.add_after(key, self._pauses.before(key, self._sizes.get(key, 0)))
 
     async def _sync_service(self, key: str) -> None:
+        self._pauses.over(key)
         endpoints = resource("endpoints")
         service = self._services.indexer.get_by_key(key)
         if service is None:

@@ -29,6 +29,7 @@ from lifecycle.client.workqueue import (
     MaxOfRateLimiter,
     RateLimitingQueue,
 )
+from lifecycle.controllers.counting_pauses import CountingPauses
 from lifecycle.controllers.endpointslice.owned_slices import OwnedSlices
 from lifecycle.controllers.endpointslice.pod_endpoints import TOPOLOGY_ZONE
 from lifecycle.controllers.endpointslice.reconciler import Reconciler
@@ -39,7 +40,6 @@ from lifecycle.controllers.trigger_time_tracker import TriggerTimeTracker
 
 WORKERS = 5
 MAX_RETRIES = 15
-LARGE = 200
 PAUSE_PER_POD = 200e-6
 SLICE_CHANGE_PAUSE = 1.0
 """Seconds until somebody else's hand in a slice is answered: there may be more of
@@ -72,6 +72,7 @@ class EndpointSliceController:
         self._topology = TopologyCache(self._nodes.indexer.list)
         self._nodes_changed = asyncio.Event()
         self._sizes: dict[str, int] = {}
+        self._pauses = CountingPauses(PAUSE_PER_POD)
         # slower at first than other queues: one sync may mean many writes
         self._queue: RateLimitingQueue[str] = RateLimitingQueue(
             MaxOfRateLimiter(
@@ -131,14 +132,8 @@ class EndpointSliceController:
         self._queue.add(meta_namespace_key(service))
 
     def _enqueue_for_pod(self, key: str) -> None:
-        """A large Service is not counted again for every pod (ours, as for
-        ReplicaSets).
-        """
-        size = self._sizes.get(key, 0)
-        if size > LARGE:
-            self._queue.add_after(key, size * PAUSE_PER_POD)
-        else:
-            self._queue.add(key)
+        """A large Service is not counted again for every pod."""
+        self._queue.add_after(key, self._pauses.before(key, self._sizes.get(key, 0)))
 
     # -- zones -------------------------------------------------------------------------
 
@@ -164,6 +159,7 @@ class EndpointSliceController:
     # -- the sync ----------------------------------------------------------------------
 
     async def _sync_service(self, key: str) -> None:
+        self._pauses.over(key)
         service = self._services.indexer.get_by_key(key)
         if service is None:  # the slices follow through the garbage collector
             self._trigger_times.delete_service(key)

@@ -206,8 +206,8 @@ class ImageService(Protocol):
 
 @runtime_checkable
 class StateLister(Protocol):
-    """A runtime behind a socket, where each status is a question of its own: what
-    lists tell already is enough to see that something has changed.
+    """A runtime where each status is a question of its own, or a copy: what lists tell
+    already is enough to see that something has changed.
     """
 
     async def list_states(self) -> list[ObjectState]:

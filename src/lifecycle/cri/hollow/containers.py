@@ -18,6 +18,7 @@ from lifecycle.cri.apis.errors import RuntimeServiceError
 from lifecycle.cri.apis.events import ContainerEventType
 from lifecycle.cri.apis.message import Fields
 from lifecycle.cri.apis.pod_sandbox import PodSandboxConfig
+from lifecycle.cri.apis.services import ObjectState
 from lifecycle.cri.hollow.agnhost.certificate import localhost_crt, localhost_key
 from lifecycle.cri.hollow.agnhost.demos import files_of_demo
 from lifecycle.cri.hollow.applets import short_name
@@ -287,6 +288,18 @@ class HollowContainers(HollowState):
             else list(self._containers)
         )
         return [replace(self._containers[i].status) for i in reversed(ids)]
+
+    async def list_states(self) -> list[ObjectState]:
+        """Of all sandboxes and containers."""
+        sandboxes = [
+            ObjectState(each.id, each.metadata.uid, each.state)
+            for each in self._sandboxes.values()
+        ]
+        containers = [
+            ObjectState(container_id, each.pod_uid, each.status.state)
+            for container_id, each in self._containers.items()
+        ]
+        return sandboxes + containers
 
     async def container_status(self, container_id: str) -> ContainerStatus:
         """By id."""

@@ -142,10 +142,13 @@ class AllocationManager:
             self._allocated[pod["metadata"]["uid"]] = allocation
 
     def _others(self, uid: str) -> list[Object]:
+        promised = self._allocated
         return [
-            self.update_pod_from_allocation(pod)
+            update_pod_from_allocation(pod, promised[other])
+            if other in promised
+            else pod
             for pod in self._active_pods()
-            if pod["metadata"]["uid"] != uid
+            if (other := pod["metadata"]["uid"]) != uid
         ]
 
     # -- what is wished for ------------------------------------------------------------

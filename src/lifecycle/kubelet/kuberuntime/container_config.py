@@ -25,6 +25,7 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 from lifecycle.api import fast_json
+from lifecycle.api.bounded_cache import short_lru_cache
 from lifecycle.api.pod_resources import PodResourcesOptions, pod_limits, pod_requests
 from lifecycle.api.wire import Object
 from lifecycle.cri.apis.container import ContainerConfig, ContainerMetadata
@@ -56,10 +57,26 @@ def hash_container(container: Object) -> str:
     `pod-template-hash`.
     """
     picked = fast_json.dumps({"image": container["image"], "name": container["name"]})
+    return _hash_of(fast_json.trimmed(picked))
+
+
+@short_lru_cache(1024)
+def _hash_of(picked: bytes) -> str:
     state = 2166136261
     for byte in f"([]uint8)[{' '.join(map(str, picked))}]".encode():
         state = (state ^ byte) * 16777619 & 0xFFFFFFFF
     return f"{state:x}"
+
+
+_read_once = short_lru_cache(256, 4096)(fast_json.loads)
+
+
+def _one_for_all(linux: Mapping[str, Any]) -> Fields:
+    """Thousands of containers say the same about Linux, and none of what they say is
+    ever changed: they share it.
+    """
+    fields: Fields = _read_once(fast_json.trimmed(fast_json.dumps(linux)))
+    return fields
 
 
 def pod_labels(pod: Object) -> dict[str, str]:
@@ -160,12 +177,14 @@ def generate_container_config(
         stdin=bool(container.get("stdin")),
         stdin_once=bool(container.get("stdinOnce")),
         tty=bool(container.get("tty")),
-        linux={
-            "resources": dict(resources or {}),
-            "security_context": security_context(
-                pod, container, image_uid, image_username, userns
-            ),
-        },
+        linux=_one_for_all(
+            {
+                "resources": dict(resources or {}),
+                "security_context": security_context(
+                    pod, container, image_uid, image_username, userns
+                ),
+            }
+        ),
         user_specified_image=container["image"],
         stop_signal=stop_signal
         or (container.get("lifecycle") or {}).get("stopSignal", ""),
@@ -246,5 +265,5 @@ def generate_pod_sandbox_config(
         dns_config=dns_config or {},
         port_mappings=tuple(mappings),
         annotations=metadata.get("annotations") or {},
-        linux=linux,
+        linux=_one_for_all(linux),
     )

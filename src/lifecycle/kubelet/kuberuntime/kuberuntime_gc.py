@@ -17,7 +17,7 @@ from dataclasses import dataclass
 from lifecycle.cri.apis.container import ContainerState, ContainerStatus
 from lifecycle.cri.apis.errors import RuntimeServiceError
 from lifecycle.cri.apis.pod_sandbox import PodSandboxState, PodSandboxStatus
-from lifecycle.cri.apis.services import RuntimeService
+from lifecycle.cri.apis.services import RuntimeService, StateLister
 
 GC_PERIOD = 60.0
 
@@ -82,6 +82,8 @@ class ContainerGC:
 
     async def garbage_collect(self) -> tuple[list[str], list[str]]:
         """Remove what need not be kept; ids of containers and of sandboxes."""
+        if await self._all_alive():
+            return [], []
         sandboxes = await self._runtime.list_pod_sandbox()
         uids = {sandbox.id: sandbox.metadata.uid for sandbox in sandboxes}
         oldest = (self._now() - self.policy.min_age) * 1e9
@@ -114,6 +116,13 @@ class ContainerGC:
         for sandbox in empty:
             await _quietly(self._runtime.remove_pod_sandbox, sandbox.id)
         return [status.id for status in gone], [sandbox.id for sandbox in empty]
+
+    async def _all_alive(self) -> bool:
+        """Whether a short look tells that there is nothing to remove, as most often."""
+        if not isinstance(self._runtime, StateLister):
+            return False
+        alive = (ContainerState.RUNNING, PodSandboxState.READY)
+        return all(each.state in alive for each in await self._runtime.list_states())
 
     def _evictable(
         self, sandboxes: list[PodSandboxStatus], occupied: set[str]

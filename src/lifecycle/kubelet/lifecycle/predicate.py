@@ -141,7 +141,9 @@ def predicate_failures(attributes: PodAdmitAttributes) -> Iterator[tuple[str, st
             "Predicate NodeName failed: node(s) didn't match the requested node name",
         )
     ports = host_ports(pod)
-    if ports_conflict({port for other in others for port in host_ports(other)}, ports):
+    if ports and ports_conflict(
+        {port for other in others for port in host_ports(other)}, ports
+    ):
         yield (
             "NodePorts",
             (

@@ -20,6 +20,7 @@ from __future__ import annotations
 import asyncio
 import contextlib
 import logging
+from functools import partial
 from typing import Protocol
 
 from lifecycle.api.clock import Clock
@@ -80,7 +81,8 @@ class _Versioned:
         self.version = 0
         self.sent = -1
         self.finished = False
-        self.news = asyncio.Event()
+        self.news: asyncio.Event | None = None
+        """What a task waits for whose patch has failed."""
         self.task: asyncio.Task[None] | None = None
         self.seen = pod
         self.reconciling: asyncio.TimerHandle | None = None
@@ -297,19 +299,24 @@ class StatusManager:
         )
 
     def _wake(self, known: _Versioned) -> None:
-        known.news.set()
+        if known.news is not None:
+            known.news.set()
         if known.task is None or known.task.done():
             name = f"status {known.pod['metadata']['name']}"
             known.task = task = asyncio.get_running_loop().create_task(
                 self._sync(known), name=name
             )
             self._tasks.add(task)
-            task.add_done_callback(self._tasks.discard)
+            task.add_done_callback(partial(self._synced, known))
+
+    def _synced(self, known: _Versioned, task: asyncio.Task[None]) -> None:
+        self._tasks.discard(task)
+        if known.task is task:
+            known.task = None
 
     async def _sync(self, known: _Versioned) -> None:
         while known.sent != known.version or self._can_be_deleted(known):
             version = known.version
-            known.news.clear()
             try:
                 if not await self._sync_pod(known):
                     return
@@ -317,12 +324,18 @@ class StatusManager:
                 log.debug(
                     "status of %s not written: %s", known.pod["metadata"]["name"], error
                 )
-                # not `wait_for`: with news at the same moment, it forgets a cancel
-                with contextlib.suppress(TimeoutError):
-                    async with asyncio.timeout(RETRY_PERIOD):
-                        await known.news.wait()
+                if known.version == version:
+                    await self._wait_for_news(known)
                 continue
             known.sent = version
+
+    async def _wait_for_news(self, known: _Versioned) -> None:
+        known.news = asyncio.Event()
+        # not `wait_for`: with news at the same moment, it forgets a cancel
+        with contextlib.suppress(TimeoutError):
+            async with asyncio.timeout(RETRY_PERIOD):
+                await known.news.wait()
+        known.news = None
 
     def _can_be_deleted(self, known: _Versioned) -> bool:
         deleted = any(

@@ -21,16 +21,18 @@ MAX_TTL = 24 * 3600.0
 REFRESH_AFTER = 0.8
 """The part of its life after which a token is replaced."""
 
-Key = tuple[str, str, str, int, str]
+Key = tuple[str, str, str, int]
 
 
 class TokenManager:
-    """Tokens by account, audience, lifetime and pod."""
+    """Tokens by pod, and those of a pod by namespace, account, audience and
+    lifetime.
+    """
 
     def __init__(self, client: Client, clock: Clock) -> None:
         self._client = client
         self._clock = clock
-        self._tokens: dict[Key, Object] = {}
+        self._tokens: dict[str, dict[Key, Object]] = {}
 
     async def get_service_account_token(
         self, pod: Object, audience: str, expiration_seconds: int
@@ -42,8 +44,8 @@ class TokenManager:
             pod["metadata"],
             pod["spec"].get("serviceAccountName") or "default",
         )
-        key = (meta["namespace"], account, audience, expiration_seconds, meta["uid"])
-        known = self._tokens.get(key)
+        key = (meta["namespace"], account, audience, expiration_seconds)
+        known = self._tokens.get(meta["uid"], {}).get(key)
         if known is not None and not self.requires_refresh(known):
             return str(known["status"]["token"])
         request: Object = {
@@ -72,7 +74,7 @@ class TokenManager:
             if known is not None and self._expires(known) > self._clock.now():
                 return str(known["status"]["token"])
             raise LookupError(str(error)) from None
-        self._tokens[key] = answer
+        self._tokens.setdefault(meta["uid"], {})[key] = answer
         return str(answer["status"]["token"])
 
     def requires_refresh(self, answer: Object) -> bool:
@@ -83,12 +85,8 @@ class TokenManager:
         """When the first of a pod's tokens wants to be replaced, in seconds of the
         clock; None if it has none.
         """
-        times = [
-            self._refresh_time(answer)
-            for key, answer in self._tokens.items()
-            if key[4] == uid
-        ]
-        return min(times, default=None)
+        tokens = self._tokens.get(uid, {}).values()
+        return min(map(self._refresh_time, tokens), default=None)
 
     def _refresh_time(self, answer: Object) -> float:
         lifetime = float(answer["spec"]["expirationSeconds"])
@@ -97,8 +95,7 @@ class TokenManager:
 
     def delete_for_pod(self, uid: str) -> None:
         """The pod is gone."""
-        for key in [key for key in self._tokens if key[4] == uid]:
-            del self._tokens[key]
+        self._tokens.pop(uid, None)
 
     @staticmethod
     def _expires(answer: Object) -> float:

@@ -25,7 +25,6 @@ from lifecycle.scheduler.framework.node_info import NodeInfo, PodInfo
 from lifecycle.scheduler.framework.plugins.pod_topology_spread.constraints import (
     DO_NOT_SCHEDULE,
     HOSTNAME,
-    count_pods_match_selector,
 )
 from lifecycle.scheduler.framework.plugins.pod_topology_spread.plugin import (
     IGNORED,
@@ -97,7 +96,7 @@ class SpreadScorer(ClassScorer):
         values = tuple(
             [
                 (
-                    count_pods_match_selector(node.pods, c.selector, soft.namespace)
+                    node.kinds.number(c.selector, soft.namespace)
                     if c.topology_key == HOSTNAME and HOSTNAME in labels
                     else labels.get(c.topology_key)
                 )
@@ -118,9 +117,7 @@ class SpreadScorer(ClassScorer):
         for i in self._zonal:
             constraint = soft.constraints[i]
             if constraint.counts_node(node, self._required, self._tolerations):
-                number = count_pods_match_selector(
-                    node.pods, constraint.selector, soft.namespace
-                )
+                number = node.kinds.number(constraint.selector, soft.namespace)
                 if number:
                     domain = node.labels.get(constraint.topology_key, "")
                     shares.append((i, domain, number))

@@ -16,6 +16,7 @@ from itertools import chain, count
 from lifecycle.api.host_ports import HostPort, host_ports
 from lifecycle.api.labels import NOTHING, Selector, selector_from_label_selector
 from lifecycle.api.wire import Object
+from lifecycle.scheduler.framework.kinds_of_pods import KindsOfPods
 from lifecycle.scheduler.framework.resources import (
     Amounts,
     Resource,
@@ -202,6 +203,7 @@ class NodeInfo:
         "allocatable",
         "generation",
         "images",
+        "kinds",
         "labels",
         "name",
         "node",
@@ -221,6 +223,7 @@ class NodeInfo:
         self.labels: dict[str, str] = {}
         self.taints: tuple[Object, ...] = ()
         self.pods: dict[str, PodInfo] = {}
+        self.kinds = KindsOfPods()
         self.pods_with_affinity: dict[str, PodInfo] = {}
         self.pods_with_required_anti_affinity: dict[str, PodInfo] = {}
         self.requested = Resource()
@@ -273,6 +276,7 @@ class NodeInfo:
         return info
 
     def _count(self, info: PodInfo, sign: int) -> None:
+        self.kinds.count(info.pod, sign)
         self.requested.add(info.requests, sign)
         self.non_zero_cpu += sign * info.non_zero.get("cpu", 0)
         self.non_zero_memory += sign * info.non_zero.get("memory", 0)
@@ -296,6 +300,7 @@ class NodeInfo:
         copy.allocatable = self.allocatable
         copy.images = self.images
         copy.pods = dict(self.pods)
+        copy.kinds = self.kinds.copy()
         copy.pods_with_affinity = (
             dict(self.pods_with_affinity) if self.pods_with_affinity else {}
         )

@@ -16,7 +16,7 @@ from __future__ import annotations
 import asyncio
 import sys
 from collections import deque
-from collections.abc import Awaitable, Callable
+from collections.abc import Awaitable, Callable, Iterable
 from dataclasses import dataclass, field
 from typing import Protocol
 
@@ -27,7 +27,9 @@ from lifecycle.api.wire import Object, WatchFrame
 from lifecycle.apiserver.storage.cacher.cached_object import Cached, Change
 
 MAX_PENDING = 100_000
-"""Frames a client may leave unread before it is cut off."""
+"""Frames a client may leave unread before it is cut off, beside those that tell what
+there was when it came: nobody can have read those already.
+"""
 
 
 @dataclass(slots=True)
@@ -110,6 +112,7 @@ class CacheWatcher:
         self.bookmarks = bookmarks
         self._cacher = cacher
         self._frames: deque[WatchFrame] = deque()
+        self._most = MAX_PENDING
         self._waiter: asyncio.Future[None] | None = None
         self.ended = False
         self.timer: asyncio.TimerHandle | None = None
@@ -144,9 +147,16 @@ class CacheWatcher:
                 )
             self.push(frame)
 
+    def begin_with(self, everything: Iterable[WatchFrame]) -> None:
+        """Queue what there is, before any change."""
+        self._frames.extend(everything)
+        self._most += len(self._frames)
+        self._cacher.events_sent += len(self._frames)
+        self._wake()
+
     def push(self, frame: WatchFrame) -> None:
         """Queue a frame for the client."""
-        if len(self._frames) >= MAX_PENDING:
+        if len(self._frames) >= self._most:
             self._frames.clear()
             self.end()
             return

@@ -7,6 +7,7 @@ Upstream: `apiserver/pkg/storage/cacher/caching_object.go` (`cachingObject`),
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass
 
 from lifecycle.api import fast_json
@@ -45,6 +46,12 @@ class Cached:
         self._json = self._value = self._selector = None
 
     @property
+    def namespace(self) -> str:
+        """Where the object is; empty if it is nowhere."""
+        namespace: str = self.obj["metadata"].get("namespace", "")
+        return namespace
+
+    @property
     def size(self) -> int:
         """Bytes of its JSON, about; 0 where nobody knows."""
         return len(self._json or self._value or b"") or self._size
@@ -76,6 +83,38 @@ class Cached:
                 else fast_json.trimmed(fast_json.dumps(self.obj))
             )
         return json
+
+
+class Shown(Cached):
+    """One object as a version shows it that is not the stored one: made from the stored
+    one when somebody first looks at it. Of most events nobody ever reads both faces.
+    """
+
+    __slots__ = ("_show", "_shown", "_stored")
+
+    def __init__(
+        self, stored: Cached, show: Callable[[Object], Object], size: int
+    ) -> None:
+        self._shown: Object | None = None
+        self._stored, self._show = stored.obj, show
+        super().__init__(stored.key, stored.obj, stored.revision, size=size)
+
+    @property
+    def obj(self) -> Object:
+        """The object in this version."""
+        if self._shown is None:
+            self._shown = self._show(self._stored)
+        return self._shown
+
+    @obj.setter
+    def obj(self, stored: Object) -> None:
+        self._stored = stored
+
+    @property
+    def namespace(self) -> str:
+        """As the stored one says."""
+        namespace: str = self._stored["metadata"].get("namespace", "")
+        return namespace
 
 
 def with_resource_version(value: bytes, obj: Object) -> bytes | None:

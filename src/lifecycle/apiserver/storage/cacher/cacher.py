@@ -24,6 +24,7 @@ from collections import defaultdict
 from collections.abc import Callable, Iterable, Sequence
 
 from lifecycle.api.resources import Resource
+from lifecycle.api.sorted_keys import SortedKeys
 from lifecycle.api.status import failure
 from lifecycle.api.wire import Object, WatchFrame
 from lifecycle.api.worker import beside
@@ -32,9 +33,8 @@ from lifecycle.apiserver.storage.cacher.cache_watcher import (
     Criteria,
     frame_of,
 )
-from lifecycle.apiserver.storage.cacher.cached_object import Cached, Change
+from lifecycle.apiserver.storage.cacher.cached_object import Cached, Change, Shown
 from lifecycle.apiserver.storage.cacher.event_window import EventWindow
-from lifecycle.apiserver.storage.cacher.key_order import KeyOrder
 from lifecycle.apiserver.storage.unreadable import Unreadable
 from lifecycle.etcd.codec import UnreadableError, decode_value
 from lifecycle.etcd.keys import resource_prefix
@@ -57,7 +57,8 @@ class Cacher:
     watch and all watchers.
 
     Of a version that is not the stored one, `from_storage` makes what is shown, and
-    `stored_as` is the cache of the stored one: what that has decoded already is shared.
+    `stored_as` is the cache of the stored one: what that has decoded already is shared,
+    and shown when somebody asks for it, so `from_storage` must not fail.
     """
 
     def __init__(
@@ -81,7 +82,7 @@ class Cacher:
         self._written: dict[int, Cached] = {}
         self._watchers: dict[tuple[str, ...], tuple[CacheWatcher, ...]] = {}
         # by namespace; all of them under ""
-        self._keys: defaultdict[str, KeyOrder] = defaultdict(KeyOrder)
+        self._keys: defaultdict[str, SortedKeys] = defaultdict(SortedKeys)
         self._rows: dict[str, list[Cached]] = {}
         self._on_node: dict[str, dict[str, Cached]] = {}  # pods, by node and key
         self._pump_task: asyncio.Task[None] | None = None
@@ -214,27 +215,25 @@ class Cacher:
             if kv.problem:
                 raise UnreadableError(kv.problem)
             size = len(kv.value)
-            return Cached(kv.key, self._shown(kv), kv.mod_revision, size=size)
+            known = self._stored_as.known(kv) if self._stored_as is not None else None
+            if known is not None and self._from_storage is not None:
+                return Shown(known, self._from_storage, size)
+            obj = self.decode(kv.value, kv.mod_revision)
+            return Cached(kv.key, obj, kv.mod_revision, size=size)
         except (ValueError, KeyError, TypeError) as error:
             log.error("%s cannot be read: %s", kv.key, error)
             if isinstance(error, UnreadableError):
                 self.unreadable.add(kv.key, str(error))
             return None
 
-    def _shown(self, kv: KeyValue) -> Object:
-        known = self._stored_as.known(kv) if self._stored_as is not None else None
-        if known is None or self._from_storage is None:
-            return self.decode(kv.value, kv.mod_revision)
-        return self._from_storage(known)
-
-    def known(self, kv: KeyValue) -> Object | None:
+    def known(self, kv: KeyValue) -> Cached | None:
         """What a revision wrote, if it is here already: its writer has handed it over,
         or it is still the newest under its key.
         """
         cached = self._written.get(kv.mod_revision) or self._objects.get(kv.key)
         if cached is None or cached.revision != kv.mod_revision:
             return None
-        return cached.obj
+        return cached
 
     def written(self, cached: Cached) -> Cached:
         """The writer hands over what it wrote, so that nobody has to decode it again.
@@ -283,7 +282,7 @@ class Cacher:
 
     def _put(self, cached: Cached) -> None:
         self.version += 1
-        namespace = cached.obj["metadata"].get("namespace", "")
+        namespace = cached.namespace
         if cached.key not in self._objects:
             for drawer in {namespace, ""}:
                 self._keys[drawer].add(cached.key)
@@ -293,7 +292,7 @@ class Cacher:
 
     def _remove(self, cached: Cached) -> None:
         self.version += 1
-        namespace = cached.obj["metadata"].get("namespace", "")
+        namespace = cached.namespace
         self._index_by_node(cached, None)
         del self._objects[cached.key]
         for drawer in {namespace, ""}:
@@ -361,9 +360,7 @@ class Cacher:
             keys = self._keys.get(namespace)
             if keys is None:  # whoever asks chooses what for: nothing to keep
                 return []
-            rows = self._rows[namespace] = [
-                self._objects[key] for key in keys.in_order()
-            ]
+            rows = self._rows[namespace] = [self._objects[key] for key in keys]
         return rows
 
     def on_node(self, node: str) -> Iterable[Cached]:
@@ -416,9 +413,11 @@ class Cacher:
                 f"too old resource version: {revision} ({self.window.start})",
             )
         if initial:
-            for cached in self.candidates(criteria):
-                if criteria.matches(cached.obj, self.fields_of):
-                    watcher.push(frame_of("ADDED", cached))
+            watcher.begin_with(
+                frame_of("ADDED", cached)
+                for cached in self.candidates(criteria)
+                if criteria.matches(cached.obj, self.fields_of)
+            )
         elif revision is not None and revision < self.revision:
             for change in self.window.since(revision):
                 watcher.feed(change, {})

@@ -19,7 +19,7 @@ from lifecycle.api.labels import Requirement, Selector, selector_from_label_sele
 from lifecycle.api.node_selector import Matcher
 from lifecycle.api.taints import untolerated
 from lifecycle.api.wire import Object
-from lifecycle.scheduler.framework.node_info import NodeInfo, PodInfo
+from lifecycle.scheduler.framework.node_info import NodeInfo
 
 HOSTNAME = "kubernetes.io/hostname"
 ZONE = "topology.kubernetes.io/zone"
@@ -107,24 +107,3 @@ def _parsed(
 def default_constraints(selector: Selector) -> tuple[Constraint, ...]:
     """Upstream's system defaults, for a pod whose owners select with `selector`."""
     return (Constraint(HOSTNAME, 3, selector), Constraint(ZONE, 5, selector))
-
-
-def count_pods_match_selector(
-    pods: dict[str, PodInfo], selector: Selector, namespace: str
-) -> int:
-    """The pods of a namespace that match and are not on their way out. Nothing to
-    select counts as none.
-    """
-    if selector.empty or not pods:
-        return 0
-    matches = selector.matches
-    number = 0
-    for info in pods.values():
-        metadata = info.pod["metadata"]
-        if (
-            metadata["namespace"] == namespace
-            and not metadata.get("deletionTimestamp")
-            and matches(metadata.get("labels"))
-        ):
-            number += 1
-    return number

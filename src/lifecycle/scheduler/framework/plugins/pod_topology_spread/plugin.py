@@ -47,7 +47,6 @@ from lifecycle.scheduler.framework.plugins.pod_topology_spread.constraints impor
     SCHEDULE_ANYWAY,
     Constraint,
     configured_constraints,
-    count_pods_match_selector,
     default_constraints,
     own_constraints,
 )
@@ -119,9 +118,7 @@ class HardState:
             (
                 i,
                 node.labels[constraint.topology_key],
-                count_pods_match_selector(
-                    node.pods, constraint.selector, self._namespace
-                ),
+                node.kinds.number(constraint.selector, self._namespace),
             )
             for i, constraint in enumerate(self.constraints)
             if constraint.counts_node(node, self._required, self._tolerations)
@@ -385,9 +382,7 @@ class PodTopologySpread(
                 if value in soft.domain_counts[i] and constraint.counts_node(
                     node, required, tolerations
                 ):
-                    number = count_pods_match_selector(
-                        node.pods, constraint.selector, soft.namespace
-                    )
+                    number = node.kinds.number(constraint.selector, soft.namespace)
                     soft.domain_counts[i][value] += number
         state.write("PreScore" + self.name, soft)
         return None
@@ -403,9 +398,7 @@ class PodTopologySpread(
             if value is None:
                 continue
             if constraint.topology_key == HOSTNAME:
-                count = count_pods_match_selector(
-                    node.pods, constraint.selector, soft.namespace
-                )
+                count = node.kinds.number(constraint.selector, soft.namespace)
             else:
                 count = soft.domain_counts[i].get(value, 0)
             total += soft.score_for_count(i, count)
