@@ -116,6 +116,8 @@ class Cacher:
 
     async def _read_everything(self) -> None:
         page = await self._store.range(self.prefix, prefix_end(self.prefix))
+        size = sum(len(kv.value) for kv in page.kvs)
+        read = await beside(size, self._read_all, page.kvs)
         self.revision = page.revision
         self.window.begin(page.revision)
         for drawer in (
@@ -127,8 +129,8 @@ class Cacher:
         ):
             drawer.clear()
         self.unreadable.clear()
-        for kv in page.kvs:
-            cached = self._decoded(kv)
+        for kv, result in zip(page.kvs, read, strict=True):
+            cached = self._readable(kv, result)
             if cached is not None:
                 self._put(cached)
         watch = self._store.watch(
@@ -210,16 +212,28 @@ class Cacher:
         """What is under a key; None, and a line in the log, if somebody put there what
         is no object. What is encrypted is kept in mind.
         """
+        return self._readable(kv, self._read(kv))
+
+    def _read_all(self, kvs: Sequence[KeyValue]) -> list[Cached | Exception]:
+        """The worker's, if it is much: what is under each key, or why nothing is."""
+        return [self._read(kv) for kv in kvs]
+
+    def _read(self, kv: KeyValue) -> Cached | Exception:
         try:
             if kv.problem:
                 raise UnreadableError(kv.problem)
             size = len(kv.value)
             return Cached(kv.key, self._shown(kv), kv.mod_revision, size=size)
         except (ValueError, KeyError, TypeError) as error:
-            log.error("%s cannot be read: %s", kv.key, error)
-            if isinstance(error, UnreadableError):
-                self.unreadable.add(kv.key, str(error))
-            return None
+            return error
+
+    def _readable(self, kv: KeyValue, read: Cached | Exception) -> Cached | None:
+        if isinstance(read, Cached):
+            return read
+        log.error("%s cannot be read: %s", kv.key, read)
+        if isinstance(read, UnreadableError):
+            self.unreadable.add(kv.key, str(read))
+        return None
 
     def _shown(self, kv: KeyValue) -> Object:
         known = self._stored_as.known(kv) if self._stored_as is not None else None
