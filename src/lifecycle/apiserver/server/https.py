@@ -57,6 +57,10 @@ FIRST_REQUEST_TIMEOUT = 32.0
 IDLE_TIMEOUT = 90.0
 TLS_HANDSHAKE_TIMEOUT = 10.0
 MAX_HEADER = 1 << 20
+RECEIVED = 64 << 10
+"""Bytes of a connection that the system takes in before they are read, roughly. All of
+them are decrypted in one go, and may be records of one byte each.
+"""
 _SETTINGS: dict[str, Any] = {
     "access_log": None,
     "keepalive_timeout": IDLE_TIMEOUT,
@@ -161,6 +165,8 @@ class HTTPSServer:
             ssl_handshake_timeout=timeout,
             backlog=1024,
         )
+        for listening in self._listener.sockets:
+            listening.setsockopt(socket.SOL_SOCKET, socket.SO_RCVBUF, RECEIVED)
         bound: int = self._listener.sockets[0].getsockname()[1]
         return bound
 
