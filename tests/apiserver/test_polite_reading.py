@@ -36,7 +36,12 @@ def read(polite: Polite) -> tuple[int, bytes]:
 
 def test_who_waits_for_bytes_leaves_the_turn_to_the_others(pair: Pair, another_pair: Pair) -> None:
     (silent, _), (talking, peer) = pair, another_pair
-    waiting = threading.Thread(target=lambda: pytest.raises(OSError, read, Polite(silent, 20)))
+
+    def wait() -> None:
+        with pytest.raises(ConnectionError):
+            read(Polite(silent, 20))
+
+    waiting = threading.Thread(target=wait)
     waiting.start()
     peer.sendall(b"HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n" + b"1\r\na\r\n" * 50 + b"0\r\n\r\n")
     assert read(Polite(talking, 20)) == (200, b"a" * 50)
