@@ -21,8 +21,8 @@ from lifecycle.apiserver.registry.strategies import strategy_for
 from lifecycle.apiserver.server.create_server_chain import create_server_chain
 from lifecycle.apiserver.server.rest_storage import new_cachers
 from lifecycle.apiserver.storage.cache_reader import CacheReader
-from lifecycle.apiserver.storage.cacher import event_window
-from lifecycle.apiserver.storage.cacher.cache_watcher import CacheWatcher, Criteria
+from lifecycle.apiserver.storage.cacher import cache_watcher, event_window
+from lifecycle.apiserver.storage.cacher.cache_watcher import AT_A_TIME, CacheWatcher, Criteria
 from lifecycle.apiserver.storage.cacher.cached_object import Cached, with_resource_version
 from lifecycle.apiserver.storage.cacher.cacher import Cacher
 from lifecycle.etcd.codec import encode_value
@@ -379,5 +379,45 @@ def test_a_reader_who_walks_away_ends_its_watch() -> None:
         assert len(nodes.watchers()) == before + 1
         assert (await anext(stays)).object["metadata"]["name"] == "n1"
         await server.stop()
+
+    run_virtual(main())
+
+
+def test_what_there_is_at_first_is_looked_through_when_it_is_read_and_others_have_turns_between(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    class Counting:
+        asked = 0
+
+        def matches(self, labels: dict[str, str]) -> bool:
+            self.asked += 1
+            return labels.get("app") == "wanted"
+
+    async def main() -> None:
+        store = MemoryStore()
+        for number in range(3 * AT_A_TIME):
+            label = "wanted" if number == 3 * AT_A_TIME - 1 else ""
+            obj = pod("a", f"p{number:03}", label=label)
+            await store.put(registry_key(PODS, "a", obj["metadata"]["name"]), encode_value(obj))
+        cacher = await started(store)
+        selector, looked_at = Counting(), list[int]()
+
+        class Turns:
+            async def pause(self) -> None:
+                looked_at.append(selector.asked)
+
+        monkeypatch.setattr(cache_watcher, "Pauses", Turns)
+        watcher = cacher.watch(Criteria(labels=selector), None, initial=True, bookmarks=True)  # type: ignore[arg-type]
+        watcher.push_bookmark(initial_events_end=True)
+        assert selector.asked == 0
+        wanted = pod("a", "p999", label="wanted")
+        await store.put(registry_key(PODS, "a", "p999"), encode_value(wanted))
+        cacher.catch_up()
+        asked = selector.asked
+        frames = [await anext(watcher) for _ in range(3)]
+        assert [frame.type for frame in frames] == ["ADDED", "BOOKMARK", "ADDED"]
+        assert [looked - asked for looked in looked_at] == [0, AT_A_TIME, 2 * AT_A_TIME, 3 * AT_A_TIME]
+        assert await watcher.aclose() is None
+        await cacher.stop()
 
     run_virtual(main())

@@ -30,7 +30,6 @@ from lifecycle.api.worker import beside
 from lifecycle.apiserver.storage.cacher.cache_watcher import (
     CacheWatcher,
     Criteria,
-    frame_of,
 )
 from lifecycle.apiserver.storage.cacher.cached_object import Cached, Change
 from lifecycle.apiserver.storage.cacher.event_window import EventWindow
@@ -430,9 +429,7 @@ class Cacher:
                 f"too old resource version: {revision} ({self.window.start})",
             )
         if initial:
-            for cached in self.candidates(criteria):
-                if criteria.matches(cached.obj, self.fields_of):
-                    watcher.push(frame_of("ADDED", cached))
+            watcher.begin_with(self.candidates(criteria))
         elif revision is not None and revision < self.revision:
             for change in self.window.since(revision):
                 watcher.feed(change, {})
