@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import asyncio
+import gc
+import weakref
 from typing import Any
 
 import pytest
@@ -22,6 +24,7 @@ from lifecycle.apiserver.server.create_server_chain import create_server_chain
 from lifecycle.apiserver.server.rest_storage import new_cachers
 from lifecycle.apiserver.storage.cache_reader import CacheReader
 from lifecycle.apiserver.storage.cacher import cache_watcher, event_window
+from lifecycle.apiserver.storage.cacher import cacher as cacher_module
 from lifecycle.apiserver.storage.cacher.cache_watcher import AT_A_TIME, CacheWatcher, Criteria
 from lifecycle.apiserver.storage.cacher.cached_object import Cached, with_resource_version
 from lifecycle.apiserver.storage.cacher.cacher import Cacher
@@ -419,5 +422,49 @@ def test_what_there_is_at_first_is_looked_through_when_it_is_read_and_others_hav
         assert [looked - asked for looked in looked_at] == [0, AT_A_TIME, 2 * AT_A_TIME, 3 * AT_A_TIME]
         assert await watcher.aclose() is None
         await cacher.stop()
+
+    run_virtual(main())
+
+
+def test_of_many_caches_each_takes_in_what_it_is_told_in_a_turn_of_its_own(monkeypatch: pytest.MonkeyPatch) -> None:
+    async def main() -> None:
+        may = asyncio.Event()
+
+        class Turns:
+            async def pause(self) -> None:
+                await may.wait()
+
+        monkeypatch.setattr(cacher_module, "Pauses", Turns)
+        store = MemoryStore()
+        cacher = await started(store)
+        for name in ("a", "b"):
+            await store.put(registry_key(PODS, "n", name), encode_value(pod("n", name)))
+            await asyncio.sleep(1)
+        assert len(cacher) == 0, "it is not its turn"
+        cacher.catch_up()
+        assert [cached.obj["metadata"]["name"] for cached in cacher.ordered()] == ["a", "b"], "but who reads has all"
+        await store.put(registry_key(PODS, "n", "c"), encode_value(pod("n", "c")))
+        may.set()
+        await asyncio.sleep(1)
+        assert [change.revision for change in cacher.window.since(0)] == [2, 3, 4]
+        await cacher.stop()
+
+    run_virtual(main())
+
+
+def test_what_a_cache_held_goes_when_it_is_stopped() -> None:
+    async def main() -> None:
+        cacher = await started(MemoryStore())
+        await asyncio.sleep(1)
+        held = weakref.ref(cacher)
+        gc.collect()
+        gc.disable()
+        try:
+            await cacher.stop()
+            await asyncio.sleep(1)
+            del cacher
+            assert held() is None
+        finally:
+            gc.enable()
 
     run_virtual(main())

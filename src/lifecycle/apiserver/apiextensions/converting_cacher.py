@@ -16,7 +16,6 @@ from __future__ import annotations
 import asyncio
 import contextlib
 import logging
-from collections import deque
 from collections.abc import Callable, Iterator, Sequence
 
 from lifecycle.api.resources import Resource
@@ -31,7 +30,6 @@ from lifecycle.apiserver.storage.cacher.cacher import Cacher
 from lifecycle.etcd.codec import UnreadableError, decode_value
 from lifecycle.etcd.store import (
     CompactedError,
-    Event,
     KeyValue,
     Store,
     StoreError,
@@ -68,7 +66,6 @@ class ConvertingCacher(Cacher):
     ) -> None:
         super().__init__(store, resource, fields_of, from_storage)
         self._converter = converter
-        self._line: deque[Event] = deque()
         self._converted: dict[tuple[str, int], Object] = {}
         self._lock = asyncio.Lock()
         self._running = self._over = False

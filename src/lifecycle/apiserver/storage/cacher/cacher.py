@@ -20,9 +20,10 @@ from __future__ import annotations
 
 import asyncio
 import logging
-from collections import defaultdict
+from collections import defaultdict, deque
 from collections.abc import Callable, Iterable, Sequence
 
+from lifecycle.api.pauses import Pauses
 from lifecycle.api.resources import Resource
 from lifecycle.api.status import failure
 from lifecycle.api.wire import Object, WatchFrame
@@ -78,6 +79,7 @@ class Cacher:
         self._objects: dict[str, Cached] = {}
         self.window = EventWindow()
         self._written: dict[int, Cached] = {}
+        self._line: deque[Event] = deque()  # told, and not here yet
         self._watchers: dict[tuple[str, ...], tuple[CacheWatcher, ...]] = {}
         # by namespace; all of them under ""
         self._keys: defaultdict[str, KeyOrder] = defaultdict(KeyOrder)
@@ -105,6 +107,8 @@ class Cacher:
         """End the watch on the store and every watcher."""
         if self._pump_task is not None:
             self._pump_task.cancel()
+            # it will remember where it was, and with that all that is cached here
+            self._pump_task = None
         if self._watch is not None:
             await self._watch.close()
         self._end_watchers()
@@ -125,6 +129,7 @@ class Cacher:
             self._rows,
             self._on_node,
             self._written,
+            self._line,
         ):
             drawer.clear()
         self.unreadable.clear()
@@ -141,11 +146,15 @@ class Cacher:
             bell.ring()
 
     async def _pump(self) -> None:
+        pauses = Pauses()
         while True:
             try:
                 assert self._watch is not None
                 async for batch in self._watch:
-                    self._apply(batch)
+                    self._line.extend(batch)
+                    # of one object there may be twenty versions, each with its cache
+                    await pauses.pause()
+                    self.catch_up()
                 return
             except (CompactedError, StoreError) as error:
                 log.warning("watch of %s ended: %s", self.prefix, error)
@@ -181,8 +190,10 @@ class Cacher:
         """Apply what the store has told already: after it, a read is as fresh as one
         from the store itself.
         """
-        batch = self._watch.take() if self._watch is not None else None
-        if batch:
+        if self._watch is not None:
+            self._line.extend(self._watch.take())
+        if self._line:
+            batch, self._line = self._line, deque()
             self._apply(batch)
 
     def add_bell(self, bell: Bell) -> None:
