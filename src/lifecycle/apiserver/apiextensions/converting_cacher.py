@@ -20,7 +20,7 @@ from collections.abc import Callable, Iterator, Sequence
 
 from lifecycle.api.resources import Resource
 from lifecycle.api.wire import Object
-from lifecycle.api.worker import beside
+from lifecycle.api.worker import beside, one_by_one
 from lifecycle.apiserver.apiextensions.conversion_webhook import (
     ConversionError,
     WebhookConverter,
@@ -127,11 +127,13 @@ class ConvertingCacher(Cacher):
                 self._converted[kv.key, kv.mod_revision] = obj
 
     def _all_shown(self, objects: Sequence[Object]) -> list[Object]:
+        return one_by_one(self._shown_of, objects)
+
+    def _shown_of(self, converted: Object) -> Object:
         assert self._from_storage is not None
-        return [
-            self._from_storage({**obj, "metadata": dict(obj["metadata"])})
-            for obj in objects
-        ]
+        return self._from_storage(
+            {**converted, "metadata": dict(converted["metadata"])}
+        )
 
     def _is_ready(self, kv: KeyValue) -> bool:
         if (
@@ -240,4 +242,4 @@ def _strangers(
 
 
 def _all_decoded(kvs: Sequence[KeyValue]) -> list[Object]:
-    return [decode_value(kv.value, kv.mod_revision) for kv in kvs]
+    return one_by_one(lambda kv: decode_value(kv.value, kv.mod_revision), kvs)

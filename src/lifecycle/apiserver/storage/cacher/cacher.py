@@ -27,7 +27,7 @@ from lifecycle.api.pauses import Pauses
 from lifecycle.api.resources import Resource
 from lifecycle.api.status import failure
 from lifecycle.api.wire import Object, WatchFrame
-from lifecycle.api.worker import beside
+from lifecycle.api.worker import beside, let_go, one_by_one
 from lifecycle.apiserver.storage.cacher.cache_watcher import (
     CacheWatcher,
     Criteria,
@@ -112,6 +112,8 @@ class Cacher:
         if self._watch is not None:
             await self._watch.close()
         self._end_watchers()
+        held = list(self._objects.values())
+        let_go(held, sum(cached.size for cached in held))
 
     def _end_watchers(self) -> None:
         for watcher in self.watchers():
@@ -216,7 +218,7 @@ class Cacher:
         return await beside(size, self._decoded_past, kvs)
 
     def _decoded_past(self, kvs: Sequence[KeyValue]) -> list[Object]:
-        return [self.decode(kv.value, kv.mod_revision) for kv in kvs]
+        return one_by_one(lambda kv: self.decode(kv.value, kv.mod_revision), kvs)
 
     def _decoded(self, kv: KeyValue) -> Cached | None:
         """What is under a key; None, and a line in the log, if somebody put there what
@@ -226,7 +228,7 @@ class Cacher:
 
     def _read_all(self, kvs: Sequence[KeyValue]) -> list[Cached | Exception]:
         """The worker's, if it is much: what is under each key, or why nothing is."""
-        return [self._read(kv) for kv in kvs]
+        return one_by_one(self._read, kvs)
 
     def _read(self, kv: KeyValue) -> Cached | Exception:
         try:
