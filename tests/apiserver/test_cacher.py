@@ -18,6 +18,7 @@ from lifecycle.api.labels import parse_selector
 from lifecycle.api.resources import resource
 from lifecycle.api.status import StatusError
 from lifecycle.api.wire import Object, WatchFrame
+from lifecycle.api.worker import LARGE
 from lifecycle.apiserver.http.frames import json_frame
 from lifecycle.apiserver.registry.strategies import strategy_for
 from lifecycle.apiserver.server.create_server_chain import create_server_chain
@@ -466,5 +467,50 @@ def test_what_a_cache_held_goes_when_it_is_stopped() -> None:
             assert held() is None
         finally:
             gc.enable()
+
+    run_virtual(main())
+
+
+def test_what_is_large_of_what_it_is_told_is_read_beside_the_loop(monkeypatch: pytest.MonkeyPatch) -> None:
+    """A version of a custom resource that is not the stored one may take half a second to be read."""
+
+    async def main() -> None:
+        given, may = list[int](), asyncio.Event()
+
+        async def beside(size: int, work: Any, *args: Any) -> Any:
+            if size > LARGE:
+                given.append(size)
+                await may.wait()
+            return work(*args)
+
+        monkeypatch.setattr(cacher_module, "beside", beside)
+        store = MemoryStore()
+        cacher = await started(store)
+
+        async def put(name: str, size: int) -> int:
+            obj = {**pod("n", name), "data": "x" * size}
+            return await store.put(registry_key(PODS, "n", name), encode_value(obj)) or 0
+
+        await put("large", 2 * LARGE)
+        await put("small", 10)
+        await asyncio.sleep(1)
+        assert len(given) == 1
+        assert len(cacher) == 0, "what comes behind it waits, too"
+        settling = asyncio.create_task(cacher.settle())
+        may.set()
+        await settling
+        await asyncio.sleep(1)
+        assert len(given) == 1, "it is read once"
+        assert [cached.obj["metadata"]["name"] for cached in cacher.ordered()] == ["large", "small"]
+
+        may.clear()
+        revision = await put("large", 3 * LARGE)
+        await asyncio.sleep(1)
+        cacher.catch_up()
+        assert cacher.revision == revision, "but nobody has to wait"
+        may.set()
+        await asyncio.sleep(1)
+        assert not cacher._early
+        await cacher.stop()
 
     run_virtual(main())

@@ -27,11 +27,8 @@ from lifecycle.api.pauses import Pauses
 from lifecycle.api.resources import Resource
 from lifecycle.api.status import failure
 from lifecycle.api.wire import Object, WatchFrame
-from lifecycle.api.worker import beside, let_go, one_by_one
-from lifecycle.apiserver.storage.cacher.cache_watcher import (
-    CacheWatcher,
-    Criteria,
-)
+from lifecycle.api.worker import LARGE, beside, let_go, one_by_one
+from lifecycle.apiserver.storage.cacher.cache_watcher import CacheWatcher, Criteria
 from lifecycle.apiserver.storage.cacher.cached_object import Cached, Change
 from lifecycle.apiserver.storage.cacher.event_window import EventWindow
 from lifecycle.apiserver.storage.cacher.key_order import KeyOrder
@@ -80,6 +77,8 @@ class Cacher:
         self.window = EventWindow()
         self._written: dict[int, Cached] = {}
         self._line: deque[Event] = deque()  # told, and not here yet
+        self._early: dict[int, Cached | Exception] = {}  # of these, what is read
+        self._settling = asyncio.Lock()
         self._watchers: dict[tuple[str, ...], tuple[CacheWatcher, ...]] = {}
         # by namespace; all of them under ""
         self._keys: defaultdict[str, KeyOrder] = defaultdict(KeyOrder)
@@ -125,15 +124,10 @@ class Cacher:
         read = await beside(size, self._read_all, page.kvs)
         self.revision = page.revision
         self.window.begin(page.revision)
-        for drawer in (
-            self._objects,
-            self._keys,
-            self._rows,
-            self._on_node,
-            self._written,
-            self._line,
-        ):
+        for drawer in (self._objects, self._keys, self._rows, self._on_node):
             drawer.clear()
+        for told in (self._written, self._early, self._line):
+            told.clear()
         self.unreadable.clear()
         for kv, result in zip(page.kvs, read, strict=True):
             cached = self._readable(kv, result)
@@ -156,6 +150,7 @@ class Cacher:
                     self._line.extend(batch)
                     # of one object there may be twenty versions, each with its cache
                     await pauses.pause()
+                    await self.settle()
                     self.catch_up()
                 return
             except (CompactedError, StoreError) as error:
@@ -184,16 +179,37 @@ class Cacher:
         self.unreadable.clear()
         for kv in page.kvs:
             if kv.problem or (kv.key in before and kv.key not in self._objects):
-                cached = self._decoded(kv)
+                cached = self._readable(kv, self._read(kv))
                 if cached is not None:
                     self._put(cached)
+
+    async def settle(self) -> None:
+        """What is large of what the store has told is read beside the loop. Who does
+        not wait for it can catch up all the same, and reads it here and now.
+        """
+        async with self._settling:
+            self._take()
+            for event in tuple(self._line):
+                kv = event.kv
+                if (
+                    event.type == "PUT"
+                    and len(kv.value) > LARGE
+                    and kv.mod_revision not in self._written
+                    and kv.mod_revision not in self._early
+                ):
+                    read = await beside(len(kv.value), self._read, kv)
+                    if kv.mod_revision > self.revision:
+                        self._early[kv.mod_revision] = read
+
+    def _take(self) -> None:
+        if self._watch is not None:
+            self._line.extend(self._watch.take())
 
     def catch_up(self) -> None:
         """Apply what the store has told already: after it, a read is as fresh as one
         from the store itself.
         """
-        if self._watch is not None:
-            self._line.extend(self._watch.take())
+        self._take()
         if self._line:
             batch, self._line = self._line, deque()
             self._apply(batch)
@@ -220,12 +236,6 @@ class Cacher:
     def _decoded_past(self, kvs: Sequence[KeyValue]) -> list[Object]:
         return one_by_one(lambda kv: self.decode(kv.value, kv.mod_revision), kvs)
 
-    def _decoded(self, kv: KeyValue) -> Cached | None:
-        """What is under a key; None, and a line in the log, if somebody put there what
-        is no object. What is encrypted is kept in mind.
-        """
-        return self._readable(kv, self._read(kv))
-
     def _read_all(self, kvs: Sequence[KeyValue]) -> list[Cached | Exception]:
         """The worker's, if it is much: what is under each key, or why nothing is."""
         return one_by_one(self._read, kvs)
@@ -240,6 +250,9 @@ class Cacher:
             return error
 
     def _readable(self, kv: KeyValue, read: Cached | Exception) -> Cached | None:
+        """What is under a key; None, and a line in the log, if somebody put there what
+        is no object. What is encrypted is kept in mind.
+        """
         if isinstance(read, Cached):
             return read
         log.error("%s cannot be read: %s", kv.key, read)
@@ -280,7 +293,10 @@ class Cacher:
             written = self._written.pop(revision, None)
             self.unreadable.discard(kv.key)
             put = event.type == "PUT"
-            current = (written or self._decoded(kv)) if put else None
+            early = self._early.pop(revision, None)
+            current = None
+            if put:
+                current = written or self._readable(kv, early or self._read(kv))
             if previous is not None:
                 previous.superseded()
             if current is not None:
