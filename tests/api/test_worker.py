@@ -11,7 +11,7 @@ import pytest
 from lifecycle.api import freed_memory, worker
 from lifecycle.api.clock import run_virtual
 from lifecycle.api.freed_memory import MUCH
-from lifecycle.api.worker import LARGE, PIECES, OnDemand, Turn, beside
+from lifecycle.api.worker import HELD, LARGE, LONGEST_REST, PIECES, OnDemand, Turn, beside, let_go, one_by_one
 
 _said: ContextVar[str] = ContextVar("said", default="")
 
@@ -178,3 +178,46 @@ def test_on_virtual_time_what_was_freed_stays_where_it_is(monkeypatch: pytest.Mo
 
     run_virtual(scene())
     assert asked == []
+
+
+def test_between_calls_that_hold_the_interpreter_the_worker_rests_as_long(monkeypatch: pytest.MonkeyPatch) -> None:
+    rests = list[float]()
+    now = [0.0]
+    monkeypatch.setattr(worker, "sleep", rests.append)
+    monkeypatch.setattr(worker, "perf_counter", lambda: now[0])
+
+    def work(seconds: float) -> float:
+        now[0] += seconds
+        return seconds
+
+    things = [HELD / 2, 3 * HELD, 10.0]
+    assert asyncio.run(beside(LARGE + 1, one_by_one, work, things)) == things
+    assert rests == [pytest.approx(3 * HELD), LONGEST_REST]
+    rests.clear()
+    assert one_by_one(work, things) == things
+    assert rests == [], "whoever is no worker is waited for"
+
+
+def test_what_is_let_go_is_freed_by_the_worker_a_moment_later(monkeypatch: pytest.MonkeyPatch) -> None:
+    class Thing:
+        def __del__(self) -> None:
+            freed.append(threading.current_thread().name)
+            gone.set()
+
+    freed, gone = list[str](), threading.Event()
+    monkeypatch.setattr(worker, "MOMENT", 0)
+
+    async def scene(size: int) -> None:
+        things = [Thing()]
+        let_go(things, size)
+        assert freed == []
+        if size > LARGE:
+            while things:  # noqa: ASYNC110 - another thread takes it out
+                await asyncio.sleep(0.001)
+
+    asyncio.run(scene(LARGE + 1))
+    assert gone.wait(20)
+    assert [name.startswith("worker") for name in freed] == [True]
+    freed.clear()
+    asyncio.run(scene(LARGE))
+    assert freed == [threading.current_thread().name]

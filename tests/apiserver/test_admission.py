@@ -14,6 +14,7 @@ from lifecycle.api.names import NameSource
 from lifecycle.api.resources import resource
 from lifecycle.api.status import StatusError
 from lifecycle.api.wire import Object, Request, RequestInfo, UserInfo
+from lifecycle.api.worker import LARGE
 from lifecycle.apiserver.admission.attributes import CREATE, DELETE, UPDATE, Attributes
 from lifecycle.apiserver.admission.chain import ALL_ORDERED_PLUGINS, AdmissionChain, Plugin
 from lifecycle.apiserver.admission.default_plugins import default_plugins
@@ -212,6 +213,15 @@ def test_the_token_is_mounted_once_and_where_nothing_is_mounted_yet() -> None:
     assert spec["imagePullSecrets"] == [{"name": "s"}]
     plugin.admit(given)  # reinvocation adds nothing
     assert len(spec["volumes"]) == 1
+
+
+@pytest.mark.parametrize(("count", "large"), [(1, False), (1_000, True)])
+def test_a_pod_is_as_large_as_what_its_account_gives_it(count: int, large: bool) -> None:
+    """What is checked of it afterwards is no work for the loop."""
+    secrets = [{"name": f"s{number}"} for number in range(count)]
+    given = attributes(pod())
+    ServiceAccount(StaticReader([{**service_account("n"), "imagePullSecrets": secrets}]), NameSource(1)).admit(given)
+    assert (given.grown > LARGE) is large
 
 
 def test_the_default_account_of_a_new_namespace_is_waited_for() -> None:

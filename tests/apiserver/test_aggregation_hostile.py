@@ -13,9 +13,9 @@ import pytest
 
 from lifecycle.api.clock import run_virtual
 from lifecycle.api.wire import MASTERS, Object, Request, RequestInfo, Response, UserInfo
-from lifecycle.apiserver.aggregation import proxy_handler
+from lifecycle.apiserver.aggregation import discovery, openapi, proxy_handler
 from lifecycle.apiserver.aggregation.api_services import set_available_condition
-from lifecycle.apiserver.aggregation.backend import Backend, Trust
+from lifecycle.apiserver.aggregation.backend import MOST_ANNOUNCEMENTS, Backend, Trust
 from lifecycle.apiserver.aggregation.discovery import Discovered, discover, merged_discovery
 from lifecycle.apiserver.aggregation.openapi import fetch_index, fetch_v2, merged_index, merged_v2
 from lifecycle.apiserver.aggregation.proxy_handler import ProxyHandler
@@ -199,3 +199,57 @@ def test_schemas_that_are_none_are_left_out(odd: bytes) -> None:
         assert merged_v2(local, [("apis/example.org/v1", schemas)]) == local
 
     run_virtual(main())
+
+
+def test_what_an_added_server_says_of_itself_is_read_beside_the_loop(monkeypatch: pytest.MonkeyPatch) -> None:
+    """It may say sixty megabytes, and be asked all the time."""
+    given = list[int]()
+
+    async def beside(size: int, work: Callable[..., Any], *args: Any) -> Any:
+        given.append(size)
+        return work(*args)
+
+    for module in (discovery, openapi):
+        monkeypatch.setattr(module, "beside", beside)
+    listed = {"kind": "APIGroupDiscoveryList", "items": []}
+    legacy = {"kind": "APIResourceList", "resources": []}
+    for document, reads in ((listed, 2), (legacy, 3)):
+        body = json.dumps(document).encode()
+
+        async def fetch(path: str, accept: str, body: bytes = body) -> Response:
+            return Response(200, body=body)
+
+        async def main(fetch: Any = fetch) -> None:
+            assert (await discover(SERVICE, fetch, None)).fresh
+
+        given.clear()
+        run_virtual(main())
+        assert given == [len(body)] * reads
+
+    async def documents() -> None:
+        given.clear()
+        assert await fetch_index(fetch) == {}
+        assert await fetch_v2(fetch) == legacy
+        assert given == [len(body)] * 2
+
+    run_virtual(documents())
+
+
+@pytest.mark.parametrize("announcements", [3, MOST_ANNOUNCEMENTS + 1])
+def test_an_answer_that_is_announced_for_ever_is_none(announcements: int) -> None:
+    async def serve(writer: asyncio.StreamWriter) -> None:
+        writer.write(b"HTTP/1.1 100 Continue\r\n\r\n" * announcements)
+        writer.write(OK + b"Content-Length: 2\r\n\r\n{}")
+        await writer.drain()
+        await asyncio.sleep(1)
+
+    async def main() -> None:
+        async with proxied(serve) as proxy:
+            response = await proxy(asked())
+        if announcements == 3:
+            assert (response.status, response.body) == (200, b"{}")
+        else:
+            assert response.status == 503
+            assert b"server response headers exceeded" in (response.body or b"")
+
+    asyncio.run(main())

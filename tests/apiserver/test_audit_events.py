@@ -13,6 +13,7 @@ from lifecycle.api import fast_json
 from lifecycle.api.clock import Clock, run_virtual
 from lifecycle.api.status import not_found
 from lifecycle.api.wire import Object, Request, Response, UserInfo, WatchFrame
+from lifecycle.api.worker import LARGE
 from lifecycle.apiserver.audit.context import log_request_object
 from lifecycle.apiserver.audit.event import response_object, source_ips, without_managed_fields
 from lifecycle.apiserver.audit.policy import AuditPolicy
@@ -358,3 +359,25 @@ def test_managed_fields_are_left_out_of_objects_lists_and_tables() -> None:
     assert table["rows"] == [{"cells": [1], "object": bare}, {"cells": [2], "object": None}]
     assert without_managed_fields([{"op": "add"}]) == [{"op": "add"}]
     assert pod["metadata"]["managedFields"] == [{}]
+
+
+def test_a_head_that_is_long_is_read_beside_the_loop(monkeypatch: pytest.MonkeyPatch) -> None:
+    """It may name a hundred thousand proxies, and everybody may send it."""
+    given = list[int]()
+
+    async def beside(size: int, work: Any, *args: Any) -> Any:
+        given.append(size)
+        return work(*args)
+
+    monkeypatch.setattr("lifecycle.apiserver.filters.audit.beside", beside)
+    handler, lines = audited(EVERYTHING, answers)
+
+    async def main(proxies: int) -> None:
+        forwarded = ",".join(["10.0.0.1"] * proxies)
+        await handler(Request("GET", SHORT, headers={"x-forwarded-for": forwarded}, user=UserInfo("admin")))
+
+    for proxies in (1, 10_000):
+        given.clear()
+        run_virtual(main(proxies))
+        assert [size > LARGE for size in given].count(True) == (2 if proxies > 1 else 0)
+    assert len(lines[-1]["sourceIPs"]) == 10_001

@@ -144,7 +144,7 @@ def test_a_token_names_its_account_and_what_it_is_bound_to() -> None:
     async def main() -> None:
         tokens, _ = issuer(account(), pod(), NODE)
         token = tokens.issue(account(), (ISSUER,), 600, bound={"pod": pod(), "node": NODE})
-        identity = tokens.authenticate_token(token)
+        identity = await tokens.authenticate_token(token)
         assert identity is not None
         assert identity.audiences == (ISSUER,)
         user = identity.user
@@ -165,29 +165,29 @@ def test_a_token_ends_with_its_time_its_account_and_its_pod() -> None:
     async def main() -> None:
         tokens, reader = issuer(account(), pod())
         token = tokens.issue(account(), (ISSUER,), 600, bound={"pod": pod()})
-        assert tokens.authenticate_token(token)
+        assert await tokens.authenticate_token(token)
         await asyncio.sleep(599)
-        assert tokens.authenticate_token(token)
+        assert await tokens.authenticate_token(token)
         await asyncio.sleep(62)  # past the leeway for clocks that differ
         with pytest.raises(AuthenticationError, match="expired"):
-            tokens.authenticate_token(token)
+            await tokens.authenticate_token(token)
 
         token = tokens.issue(account(), (ISSUER,), 6000, bound={"pod": pod()})
-        assert tokens.authenticate_token(token)
+        assert await tokens.authenticate_token(token)
         reader.put(pod(uid="p2"))
-        assert tokens.authenticate_token(token)  # remembered for a moment
+        assert await tokens.authenticate_token(token)  # remembered for a moment
         await asyncio.sleep(11)
         with pytest.raises(AuthenticationError, match="invalidated"):
-            tokens.authenticate_token(token)
+            await tokens.authenticate_token(token)
         reader.put(pod(deletionTimestamp=format_time(VIRTUAL_EPOCH)))
         with pytest.raises(AuthenticationError, match="invalidated"):
-            tokens.authenticate_token(token)
+            await tokens.authenticate_token(token)
         reader.put(pod())
-        assert tokens.authenticate_token(token)
+        assert await tokens.authenticate_token(token)
         await asyncio.sleep(11)
         reader.put(account(uid="u2"))
         with pytest.raises(AuthenticationError, match="UID"):
-            tokens.authenticate_token(token)
+            await tokens.authenticate_token(token)
 
     run_virtual(main())
 
@@ -197,8 +197,8 @@ def test_a_token_for_others_is_not_for_the_api_server() -> None:
         tokens, _ = issuer(account())
         token = tokens.issue(account(), ("vault",), 600)
         with pytest.raises(AuthenticationError, match="audiences"):
-            tokens.authenticate_token(token)
-        identity = tokens.authenticate_token(token, ("vault", "x"))
+            await tokens.authenticate_token(token)
+        identity = await tokens.authenticate_token(token, ("vault", "x"))
         assert identity is not None
         assert identity.audiences == ("vault",)
 

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import asyncio
+import gc
+import weakref
 from typing import Any
 
 import pytest
@@ -16,13 +18,15 @@ from lifecycle.api.labels import parse_selector
 from lifecycle.api.resources import resource
 from lifecycle.api.status import StatusError
 from lifecycle.api.wire import Object, WatchFrame
+from lifecycle.api.worker import LARGE
 from lifecycle.apiserver.http.frames import json_frame
 from lifecycle.apiserver.registry.strategies import strategy_for
 from lifecycle.apiserver.server.create_server_chain import create_server_chain
 from lifecycle.apiserver.server.rest_storage import new_cachers
 from lifecycle.apiserver.storage.cache_reader import CacheReader
 from lifecycle.apiserver.storage.cacher import cache_watcher, event_window
-from lifecycle.apiserver.storage.cacher.cache_watcher import CacheWatcher, Criteria
+from lifecycle.apiserver.storage.cacher import cacher as cacher_module
+from lifecycle.apiserver.storage.cacher.cache_watcher import AT_A_TIME, CacheWatcher, Criteria
 from lifecycle.apiserver.storage.cacher.cached_object import Cached, with_resource_version
 from lifecycle.apiserver.storage.cacher.cacher import Cacher
 from lifecycle.etcd.codec import encode_value
@@ -98,12 +102,13 @@ def test_who_comes_late_is_told_of_everything_however_much_there_is(monkeypatch:
             await write(number)
         cacher = await started(store)
         watcher = cacher.watch(Criteria(), None, initial=True, bookmarks=False)
-        for late, unread in ((5, 6), (6, 7), (7, 0)):
+        for late, unread in ((5, 1), (6, 2), (7, 0)):
             assert not watcher.ended
             await write(late)
             cacher.catch_up()
             assert watcher.unread == unread
         assert watcher.ended
+        assert len(watcher.take()) == 5
         await cacher.stop()
 
     run_virtual(main())
@@ -437,5 +442,134 @@ def test_a_reader_who_walks_away_ends_its_watch() -> None:
         assert len(nodes.watchers()) == before + 1
         assert (await anext(stays)).object["metadata"]["name"] == "n1"
         await server.stop()
+
+    run_virtual(main())
+
+
+def test_what_there_is_at_first_is_looked_through_when_it_is_read_and_others_have_turns_between(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    class Counting:
+        asked = 0
+
+        def matches(self, labels: dict[str, str]) -> bool:
+            self.asked += 1
+            return labels.get("app") == "wanted"
+
+    async def main() -> None:
+        store = MemoryStore()
+        for number in range(3 * AT_A_TIME):
+            label = "wanted" if number == 3 * AT_A_TIME - 1 else ""
+            obj = pod("a", f"p{number:03}", label=label)
+            await store.put(registry_key(PODS, "a", obj["metadata"]["name"]), encode_value(obj))
+        cacher = await started(store)
+        selector, looked_at = Counting(), list[int]()
+
+        class Turns:
+            async def pause(self) -> None:
+                looked_at.append(selector.asked)
+
+        monkeypatch.setattr(cache_watcher, "Pauses", Turns)
+        watcher = cacher.watch(Criteria(labels=selector), None, initial=True, bookmarks=True)  # type: ignore[arg-type]
+        watcher.push_bookmark(initial_events_end=True)
+        assert selector.asked == 0
+        wanted = pod("a", "p999", label="wanted")
+        await store.put(registry_key(PODS, "a", "p999"), encode_value(wanted))
+        cacher.catch_up()
+        asked = selector.asked
+        frames = [await anext(watcher) for _ in range(3)]
+        assert [frame.type for frame in frames] == ["ADDED", "BOOKMARK", "ADDED"]
+        assert [looked - asked for looked in looked_at] == [0, AT_A_TIME, 2 * AT_A_TIME, 3 * AT_A_TIME]
+        assert await watcher.aclose() is None
+        await cacher.stop()
+
+    run_virtual(main())
+
+
+def test_of_many_caches_each_takes_in_what_it_is_told_in_a_turn_of_its_own(monkeypatch: pytest.MonkeyPatch) -> None:
+    async def main() -> None:
+        may = asyncio.Event()
+
+        class Turns:
+            async def pause(self) -> None:
+                await may.wait()
+
+        monkeypatch.setattr(cacher_module, "Pauses", Turns)
+        store = MemoryStore()
+        cacher = await started(store)
+        for name in ("a", "b"):
+            await store.put(registry_key(PODS, "n", name), encode_value(pod("n", name)))
+            await asyncio.sleep(1)
+        assert len(cacher) == 0, "it is not its turn"
+        cacher.catch_up()
+        assert [cached.obj["metadata"]["name"] for cached in cacher.ordered()] == ["a", "b"], "but who reads has all"
+        await store.put(registry_key(PODS, "n", "c"), encode_value(pod("n", "c")))
+        may.set()
+        await asyncio.sleep(1)
+        assert [change.revision for change in cacher.window.since(0)] == [2, 3, 4]
+        await cacher.stop()
+
+    run_virtual(main())
+
+
+def test_what_a_cache_held_goes_when_it_is_stopped() -> None:
+    async def main() -> None:
+        cacher = await started(MemoryStore())
+        await asyncio.sleep(1)
+        held = weakref.ref(cacher)
+        gc.collect()
+        gc.disable()
+        try:
+            await cacher.stop()
+            await asyncio.sleep(1)
+            del cacher
+            assert held() is None
+        finally:
+            gc.enable()
+
+    run_virtual(main())
+
+
+def test_what_is_large_of_what_it_is_told_is_read_beside_the_loop(monkeypatch: pytest.MonkeyPatch) -> None:
+    """A version of a custom resource that is not the stored one may take half a second to be read."""
+
+    async def main() -> None:
+        given, may = list[int](), asyncio.Event()
+
+        async def beside(size: int, work: Any, *args: Any) -> Any:
+            if size > LARGE:
+                given.append(size)
+                await may.wait()
+            return work(*args)
+
+        monkeypatch.setattr(cacher_module, "beside", beside)
+        store = MemoryStore()
+        cacher = await started(store)
+
+        async def put(name: str, size: int) -> int:
+            obj = {**pod("n", name), "data": "x" * size}
+            return await store.put(registry_key(PODS, "n", name), encode_value(obj)) or 0
+
+        await put("large", 2 * LARGE)
+        await put("small", 10)
+        await asyncio.sleep(1)
+        assert len(given) == 1
+        assert len(cacher) == 0, "what comes behind it waits, too"
+        settling = asyncio.create_task(cacher.settle())
+        may.set()
+        await settling
+        await asyncio.sleep(1)
+        assert len(given) == 1, "it is read once"
+        assert [cached.obj["metadata"]["name"] for cached in cacher.ordered()] == ["large", "small"]
+
+        may.clear()
+        revision = await put("large", 3 * LARGE)
+        await asyncio.sleep(1)
+        cacher.catch_up()
+        assert cacher.revision == revision, "but nobody has to wait"
+        may.set()
+        await asyncio.sleep(1)
+        assert not cacher._early
+        await cacher.stop()
 
     run_virtual(main())

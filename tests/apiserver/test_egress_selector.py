@@ -9,7 +9,7 @@ from contextlib import contextmanager
 
 import pytest
 
-from lifecycle.apiserver.webhook.egress_selector import EgressSelector
+from lifecycle.apiserver.webhook.egress_selector import RECEIVED, EgressSelector
 
 ELSEWHERE = "127.0.0.77"
 """An address of this machine that no connection begins at by itself."""
@@ -76,3 +76,8 @@ def test_addresses_of_pods_are_dialled_by_who_plays_them_and_no_others() -> None
     with listener() as ((_, port), others), egress.dial(("localhost", port), 5):
         pass
     assert (asked, callers, others) == ([(("10.244.3.4", 443), 5)], ["127.0.0.1"], ["127.0.0.1"])
+
+
+def test_little_is_taken_in_from_the_other_side_before_it_is_read() -> None:
+    with EgressSelector().cluster_socket(socket.AF_INET, socket.SOCK_STREAM, 0) as made:
+        assert made.getsockopt(socket.SOL_SOCKET, socket.SO_RCVBUF) <= 2 * RECEIVED

@@ -15,7 +15,7 @@ from lifecycle.api.wire import Request, Response, WatchFrame
 from lifecycle.apiserver.http.frames import json_frame
 from lifecycle.apiserver.pki.certificates import CertificateAuthority
 from lifecycle.apiserver.server import https
-from lifecycle.apiserver.server.https import MAX_BODY, HTTPSServer
+from lifecycle.apiserver.server.https import MAX_BODY, RECEIVED, HTTPSServer
 
 Talk = Callable[[asyncio.StreamReader, asyncio.StreamWriter], Awaitable[Any]]
 LARGE = b"0123456789" * 20_000
@@ -189,6 +189,24 @@ def test_a_body_that_does_not_come_is_not_waited_for(monkeypatch: pytest.MonkeyP
         return (await answer(reader))[0]
 
     assert conversation(talk) == 408
+
+
+def test_of_a_connection_little_is_taken_in_before_it_is_read() -> None:
+    """What has come in is decrypted in one go, and may be records of one byte each."""
+
+    async def main() -> None:
+        async def answer(request: Request) -> Response:
+            return Response(200)
+
+        server = HTTPSServer(answer, None)
+        await server.start("127.0.0.1")
+        assert server._listener is not None
+        (listening,) = server._listener.sockets
+        taken_in = listening.getsockopt(socket.SOL_SOCKET, socket.SO_RCVBUF)
+        await server.stop()
+        assert taken_in <= 2 * RECEIVED  # the system counts its own needs, too
+
+    asyncio.run(main())
 
 
 def test_a_connection_that_asks_for_nothing_is_closed(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -284,3 +284,27 @@ def test_of_a_quota_of_many_things_only_what_an_object_uses_is_read(monkeypatch:
     given = attributes({"metadata": {"name": "m"}}, "configmaps")
     assert charged(one, given=given) == [{**dict.fromkeys(names, "1"), "count/configmaps": "2", "configmaps": "2"}]
     assert len(read) == 4
+
+
+def test_between_the_quotas_of_a_namespace_others_have_their_turn(monkeypatch: pytest.MonkeyPatch) -> None:
+    told, turns = list[str](), list[int]()
+
+    class Turns:
+        async def pause(self) -> None:
+            turns.append(len(told))
+
+    async def update_status(new: Object) -> None:
+        told.append(new["metadata"]["name"])
+
+    monkeypatch.setattr(resource_quota, "Pauses", Turns)
+    many = [quota({"pods": "0"}, {"pods": "9"}) for _ in range(20)]
+    for number, each in enumerate(many):
+        each["metadata"] = {**each["metadata"], "name": f"q{number}"}
+
+    async def main() -> None:
+        waiting = ResourceQuota(StaticReader(many), update_status).validate(attributes(pod()))
+        assert waiting is not None
+        await waiting
+
+    run_virtual(main())
+    assert turns == [0] * 40 + [*range(1, 21)], "one for each that is asked, charged and written"

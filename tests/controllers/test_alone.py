@@ -12,6 +12,7 @@ from lifecycle.api.clock import run_virtual
 from lifecycle.api.resources import resource
 from lifecycle.api.status import StatusError, failure
 from lifecycle.api.wire import Object
+from lifecycle.api.worker import LARGE
 from lifecycle.controllers.nodeipam import NodeIPAMController
 from lifecycle.controllers.root_ca_publisher import DESCRIPTION_ANNOTATION, RootCACertPublisher
 from lifecycle.controllers.serviceaccount.serviceaccounts_controller import ServiceAccountsController
@@ -242,3 +243,28 @@ def test_the_types_of_a_policy_are_checked_once_a_generation(warnings: list[Any]
                 assert min(2, len(stage.api.log)) == tries
 
     run_virtual(main())
+
+
+def test_the_expressions_of_a_policy_are_checked_beside_the_loop(monkeypatch: pytest.MonkeyPatch) -> None:
+    """There may be thousands, each to be compiled for ten kinds."""
+    given = list[tuple[int, str]]()
+
+    async def beside(size: int, work: Any, *args: Any) -> Any:
+        given.append((size, args[0]["metadata"]["name"]))
+        return work(*args)
+
+    monkeypatch.setattr("lifecycle.controllers.validating_admission_policy_status.beside", beside)
+
+    def checking_controller(*args: Any, **more: Any) -> ValidatingAdmissionPolicyStatusController:
+        controller = ValidatingAdmissionPolicyStatusController(*args, **more)
+        controller.check = lambda _: []
+        return controller
+
+    made: Object = {"metadata": {"name": "p", "uid": "p", "generation": 1}, "spec": {}}
+
+    async def main() -> None:
+        async with alone(checking_controller, ("validatingadmissionpolicies.admissionregistration.k8s.io", made)):
+            await asyncio.sleep(1)
+
+    run_virtual(main())
+    assert given == [(LARGE + 1, "p")]

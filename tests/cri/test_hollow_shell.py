@@ -11,6 +11,7 @@ from lifecycle.api.clock import run_virtual
 from lifecycle.cri.apis.container import ContainerState
 from lifecycle.cri.apis.errors import RuntimeServiceError
 from lifecycle.cri.apis.streams import ExecSyncResponse, Streams
+from lifecycle.cri.hollow.process import FILLED
 from lifecycle.cri.hollow.runtime import HollowRuntime
 from lifecycle.cri.hollow.shell_syntax import Operator, Parser, UnsupportedSyntax, tokens
 from tests.cri.test_hollow import on_runtime, started
@@ -317,6 +318,33 @@ def test_what_is_sent_comes_back(
             code,
             output,
         )
+
+    on_runtime(body)
+
+
+def test_who_has_filled_a_pipe_that_nobody_reads_reads_no_more_himself() -> None:
+    """Or all that is typed would wait in there."""
+    piece = b"x" * 9_999 + b"\n"
+
+    async def body(runtime: HollowRuntime) -> None:
+        container_id = await started(runtime, "sleep", "1000")
+        typed = 0
+
+        async def keys() -> AsyncIterator[bytes]:
+            nonlocal typed
+            while True:
+                yield piece
+                typed += len(piece)
+                await asyncio.sleep(0.001)
+
+        async def play(line: str) -> int:
+            return await runtime.exec(container_id, ("sh", "-c", line), Streams(keys()))
+
+        assert await play("cat | sleep 20") == 0
+        assert FILLED <= typed <= FILLED + 3 * len(piece)
+        typed = 0
+        assert await play("cat | head -n 50 >/dev/null") == 0
+        assert typed >= 500_000 - len(piece), "and goes on when somebody reads"
 
     on_runtime(body)
 

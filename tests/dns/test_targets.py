@@ -23,7 +23,7 @@ from lifecycle.client.shared_informer import SharedInformerFactory
 from lifecycle.dns.answering import Answerer
 from lifecycle.dns.kubernetes_plugin import MOST_TARGETS, KubernetesPlugin, NameDoesNotExist
 from lifecycle.dns.records import Answer, Record, RecordTarget, fqdn
-from lifecycle.dns.server import IDLE_SECONDS, MOST_LONG_REPLIES, ClusterDNS, _Datagrams
+from lifecycle.dns.server import IDLE_SECONDS, MOST_LONG_REPLIES, MOST_WAITING, ClusterDNS, _Datagrams
 from lifecycle.dns.service_index import Port, ServiceIndex, declared_ports
 from lifecycle.dns.wire import RECORD_WEIGHT, Reply, respond
 from tests.dns.cluster import SERVICES, SLICES, service, slice_of
@@ -370,6 +370,36 @@ def test_of_datagrams_that_want_much_only_so_many_are_written_at_a_time() -> Non
         datagrams.datagram_received(b"", None)
         await asyncio.sleep(1)
         assert len(sent) == MOST_LONG_REPLIES + 1
+
+    run_virtual(main())
+
+
+def test_between_datagrams_others_have_their_turn_and_those_nobody_has_room_for_are_lost(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    class EachTime:
+        async def pause(self) -> None:
+            await asyncio.sleep(0)
+
+    monkeypatch.setattr("lifecycle.dns.server.Pauses", EachTime)
+
+    async def main() -> None:
+        datagrams, sent = _Datagrams(_Long()), list[bytes]()  # type: ignore[arg-type]
+        monkeypatch.setattr(datagrams, "_send", lambda packet, _: sent.append(packet))
+        for _ in range(MOST_WAITING + 50):
+            datagrams.datagram_received(b"small", None)
+        turns = 0
+        while len(sent) < MOST_WAITING:
+            before = len(sent)
+            await asyncio.sleep(0)
+            assert len(sent) <= before + 1
+            turns += 1
+        assert turns >= MOST_WAITING
+        await asyncio.sleep(1)
+        assert len(sent) == MOST_WAITING
+        datagrams.datagram_received(b"small", None)
+        await asyncio.sleep(1)
+        assert len(sent) == MOST_WAITING + 1
 
     run_virtual(main())
 

@@ -11,12 +11,12 @@ import dns.flags
 import dns.message
 import dns.opcode
 import dns.rcode
-import dns.rdata
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
 from lifecycle.api.worker import LARGE
+from lifecycle.dns import wire
 from lifecycle.dns.records import Answer, Deck, Record
 from lifecycle.dns.wire import LARGEST, RECORD_WEIGHT, SMALLEST, reply_to, respond
 
@@ -204,13 +204,13 @@ def test_a_stream_carries_what_sixteen_bits_can_count() -> None:
 def test_of_an_answer_that_is_too_long_no_more_is_written_than_fits(monkeypatch: pytest.MonkeyPatch) -> None:
     """A Service may have thousands of endpoints: each record that is sent is written once, and one that is not."""
     written: list[str] = []
-    from_text = dns.rdata.from_text
+    write = wire._write
 
-    def noted(*args: Any) -> Any:
-        written.append(args[2])
-        return from_text(*args)
+    def noted(packet: Any, names: Any, name: Any, record: Record) -> None:
+        written.append(record.data)
+        write(packet, names, name, record)
 
-    monkeypatch.setattr(dns.rdata, "from_text", noted)
+    monkeypatch.setattr(wire, "_write", noted)
     answer = Answer(answer=[Record("q.", 30, "A", f"10.{n >> 16}.{n >> 8 & 255}.{n & 255}") for n in range(20_000)])
     for payload in (512, 1232, 65535):
         written.clear()

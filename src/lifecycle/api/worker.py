@@ -24,15 +24,18 @@ from __future__ import annotations
 
 import asyncio
 import sys
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from concurrent.futures import ThreadPoolExecutor
+from contextlib import suppress
 from contextvars import copy_context
 from functools import cache, partial
+from threading import local
+from time import perf_counter, sleep
 from typing import Any, Generic, TypeVar, TypeVarTuple
 
 from lifecycle.api import fast_json
 from lifecycle.api.clock import IN_A_TAB, VirtualTimeLoop
-from lifecycle.api.freed_memory import MUCH, give_back_soon
+from lifecycle.api.freed_memory import MOMENT, MUCH, give_back_soon
 
 LARGE = 16 << 10
 """Bytes of JSON, to be read and checked, from which on it is the worker's: the dearest
@@ -49,14 +52,38 @@ and large bodies that come in at the same time are a hundred reads.
 PIECES = 0.01
 """Seconds that the pieces of one request may take together before they are large."""
 
+HELD, LONGEST_REST = 0.002, 0.02
+"""Seconds: after a call of which length the worker rests, and how long at the most."""
+
 T = TypeVar("T")
+R = TypeVar("R")
 Args = TypeVarTuple("Args")
+
+
+_here = local()
 
 
 @cache
 def _worker() -> ThreadPoolExecutor:
     sys.setswitchinterval(min(TURN, sys.getswitchinterval()))
-    return ThreadPoolExecutor(1, "worker")
+    return ThreadPoolExecutor(1, "worker", lambda: setattr(_here, "is_worker", True))
+
+
+def one_by_one(work: Callable[[T], R], things: Iterable[T]) -> list[R]:
+    """`work` on each, where each may be a call of a library that holds the interpreter
+    for twenty milliseconds: a megabyte of JSON read. After such a call the worker rests
+    for as long as it took, or an answer would wait as long at each of its dozen turns.
+    """
+    if not getattr(_here, "is_worker", False):
+        return [work(thing) for thing in things]
+    results: list[R] = []
+    for thing in things:
+        began = perf_counter()
+        results.append(work(thing))
+        held = perf_counter() - began
+        if held > HELD:
+            sleep(min(held, LONGEST_REST))
+    return results
 
 
 async def beside(size: int, work: Callable[[*Args], T], *args: *Args) -> T:
@@ -76,6 +103,28 @@ async def beside(size: int, work: Callable[[*Args], T], *args: *Args) -> T:
     finally:
         if size >= MUCH:
             give_back_soon()
+
+
+def let_go(things: list[Any], size: int) -> None:
+    """In a moment nobody else will hold these things, whose JSON has `size` bytes
+    together. To free the millions of pieces that they are made of is work like any
+    other: the worker does it, one thing after the other. The list is empty then.
+    """
+    if size <= LARGE or IN_A_TAB:
+        return
+    loop = asyncio.get_running_loop()
+    if not isinstance(loop, VirtualTimeLoop):
+        loop.call_later(MOMENT, _let_go_beside, loop, things)
+
+
+def _let_go_beside(loop: asyncio.AbstractEventLoop, things: list[Any]) -> None:
+    with suppress(RuntimeError):  # the loop is ending
+        loop.run_in_executor(_worker(), _free, things)
+    give_back_soon()
+
+
+def _free(things: list[Any]) -> None:
+    one_by_one(lambda _: things.pop() is None, range(len(things)))
 
 
 def size_of(obj: Any) -> int:

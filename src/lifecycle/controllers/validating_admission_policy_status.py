@@ -17,6 +17,7 @@ from lifecycle.api.names import NameSource
 from lifecycle.api.resources import resource
 from lifecycle.api.status import StatusError
 from lifecycle.api.wire import Object
+from lifecycle.api.worker import LARGE, beside
 from lifecycle.client.keyed_worker import run_workers
 from lifecycle.client.rest import APPLY_PATCH, Client
 from lifecycle.client.shared_informer import SharedInformerFactory
@@ -66,7 +67,8 @@ class ValidatingAdmissionPolicyStatusController:
         generation = policy["metadata"].get("generation", 0)
         if generation <= (policy.get("status") or {}).get("observedGeneration", 0):
             return
-        warnings = self.check(policy)
+        # thousands of expressions, for each of ten kinds
+        warnings = await beside(LARGE + 1, self.check, policy)
         status = {
             "observedGeneration": generation,
             "typeChecking": {"expressionWarnings": warnings} if warnings else {},

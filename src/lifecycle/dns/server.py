@@ -13,6 +13,7 @@ from __future__ import annotations
 import asyncio
 import random
 import struct
+from collections import deque
 from contextlib import nullcontext, suppress
 from typing import Any
 
@@ -32,6 +33,9 @@ from lifecycle.dns.wire import Reply, reply_to
 
 IDLE_SECONDS = 10.0
 """A TCP connection that asks nothing, or takes no answer, for this long is closed."""
+
+MOST_WAITING = 256
+"""Datagrams that have come in and are not looked at yet. Beyond that they are lost."""
 
 MOST_LONG_REPLIES = 16
 """Datagrams that are being written at a time. Beyond that, questions which want many
@@ -161,9 +165,15 @@ class ClusterDNS:
 
 
 class _Datagrams(asyncio.DatagramProtocol):
+    """Takes questions in and answers them one after the other, taking turns with
+    others: the system hands over dozens at a time.
+    """
+
     def __init__(self, server: ClusterDNS) -> None:
         self._server = server
         self._transport: asyncio.DatagramTransport | None = None
+        self._waiting: deque[tuple[bytes, Any]] = deque()
+        self._answering: asyncio.Task[None] | None = None
         self._writing: set[asyncio.Task[None]] = set()
 
     def connection_made(self, transport: Any) -> None:
@@ -171,10 +181,23 @@ class _Datagrams(asyncio.DatagramProtocol):
 
     def connection_lost(self, exc: Exception | None) -> None:
         self._transport = None
-        for task in self._writing:
-            task.cancel()
+        for task in (self._answering, *self._writing):
+            if task is not None:
+                task.cancel()
 
     def datagram_received(self, data: bytes, addr: Any) -> None:
+        if len(self._waiting) < MOST_WAITING:
+            self._waiting.append((data, addr))
+        if self._answering is None or self._answering.done():
+            self._answering = asyncio.ensure_future(self._answer_all())
+
+    async def _answer_all(self) -> None:
+        pauses = Pauses()
+        while self._waiting:
+            self._answer(*self._waiting.popleft())
+            await pauses.pause()
+
+    def _answer(self, data: bytes, addr: Any) -> None:
         reply = self._server.reply_to(data, tcp=False)
         if reply is None:
             return

@@ -17,6 +17,7 @@ import struct
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, field
 from io import BytesIO
+from socket import AF_INET, AF_INET6, inet_pton
 from typing import Protocol
 
 import dns.edns
@@ -62,6 +63,8 @@ RECORD_WEIGHT = 128
 """Bytes of JSON that are read in about the time that a record takes to be written."""
 
 LENGTH = struct.Struct("!H")
+
+ADDRESSES = {"A": AF_INET, "AAAA": AF_INET6}
 
 MOST_RECORDS = (1, 1, 1, 2)
 """In a question's four sections. To read names takes longer than to send them: one may
@@ -236,7 +239,12 @@ def _write(
     kind = dns.rdatatype.from_text(record.type)
     packet.write(RECORD_HEAD.pack(kind, dns.rdataclass.IN, record.ttl, 0))
     begin = packet.tell()
-    dns.rdata.from_text(dns.rdataclass.IN, kind, record.data).to_wire(packet, names)
+    family = ADDRESSES.get(record.type)
+    if family is not None:  # of these a Service has thousands
+        packet.write(inet_pton(family, record.data))
+    else:
+        data = dns.rdata.from_text(dns.rdataclass.IN, kind, record.data)
+        data.to_wire(packet, names)
     end = packet.tell()
     packet.seek(begin - LENGTH.size)
     packet.write(LENGTH.pack(end - begin))

@@ -8,7 +8,7 @@ from itertools import product
 from typing import Any
 
 from lifecycle.api import fast_json
-from lifecycle.api.clock import VIRTUAL_EPOCH, Clock, format_time
+from lifecycle.api.clock import VIRTUAL_EPOCH, Clock, format_time, run_virtual
 from lifecycle.api.names import NameSource
 from lifecycle.api.wire import Object
 from lifecycle.apiserver.authn.authenticator import AuthenticationError
@@ -162,7 +162,7 @@ def _authenticated(question: bytes, audiences: tuple[str, ...], now: float) -> b
     )
     signed = _key().sign({**token, "iss": SERVER, "jti": "j", "sub": "s", "iat": 0})
     try:
-        identity = tokens.authenticate_token(signed, audiences)
+        identity = run_virtual(tokens.authenticate_token(signed, audiences))
     except AuthenticationError:
         identity = None
     if identity is None:

@@ -5,12 +5,31 @@ from __future__ import annotations
 
 import re
 import time
+from typing import Any
+from unittest.mock import patch
 
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 
+from lifecycle.api.go_json import scanner
 from lifecycle.api.go_json.scanner import syntax_error_message
 from lifecycle.apiserver.http.json_bodies import read_json
 from lifecycle.apiserver.server.https import MAX_BODY
+
+PIECES = [
+    b"[1],",
+    b'{"a":1},',
+    b'"a\\u0041",',
+    b'"k": [[1, 2], {}],',
+    b"  \n",
+    b"-12.5e+7,",
+    b"true,",
+    b"]",
+    b"}",
+    b",",
+    b"[[[[[[1]]]]]],",
+]
 
 COMPLAINTS = {
     b"": "unexpected end of JSON input",
@@ -90,3 +109,29 @@ def test_what_nests_deeper_than_a_stride_is_complained_of_all_the_same() -> None
             mixed = opening * depth + b"1" + closing * (depth - 1) + b":"
             assert syntax_error_message(mixed).startswith("invalid character ':' after ")
     assert syntax_error_message(b"[" * 9_998 + b"[[[[]]]]") == "invalid character '[' exceeded max depth"
+
+
+@given(st.lists(st.sampled_from(list(COMPLAINTS) + PIECES), max_size=8).map(b"".join), st.integers(6, 40))
+def test_what_is_passed_over_window_by_window_is_passed_over_at_once(body: bytes, window: int) -> None:
+    body = b"[" + body
+    at_once = syntax_error_message(body)
+    with patch.object(scanner, "WINDOW", window):
+        assert syntax_error_message(body) == at_once
+
+
+def test_no_call_of_the_library_passes_over_more_than_a_window(monkeypatch: pytest.MonkeyPatch) -> None:
+    """It lets nobody else do anything meanwhile."""
+    passed = list[int]()
+    end = scanner._end_of
+
+    def noted(pattern: Any, body: bytes, at: int, last: int) -> int:
+        run = end(pattern, body, at, last)
+        passed.append(run - at)
+        return run
+
+    monkeypatch.setattr(scanner, "_end_of", noted)
+    for body in (b"[1," + b"[1]," * 100_000 + b"x]", b"[1,[" + b"1," * 200_000 + b"x]"):
+        passed.clear()
+        assert syntax_error_message(body).startswith("invalid character 'x'")
+        assert sum(passed) > len(body) - 10
+        assert max(passed) <= scanner.WINDOW

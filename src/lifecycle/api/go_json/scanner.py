@@ -36,6 +36,8 @@ _PLAIN = rb'[^"\\\x00-\x1f]*+' + _repeated(
 _IN_STRING = re.compile(_PLAIN)
 _ESCAPE = re.compile(rb"\\u([0-9a-fA-F]{0,3})")
 _STRIDE_DEPTH = 4
+WINDOW = 64 << 10
+"""Bytes that are passed over in one go, more than an escape has: a few milliseconds."""
 
 
 class _Patterns(NamedTuple):
@@ -148,7 +150,7 @@ def _read(body: bytes) -> None:
     open_, patterns = bytearray(), _patterns()
     at = _skip(body, 0)
     while True:
-        if (run := _pass(patterns.openings, body, at)) > at:
+        if (run := _end_of(patterns.openings, body, at, len(body))) > at:
             open_ += b"".join(
                 bracket or b"[" for bracket in patterns.opening.findall(body, at, run)
             )
@@ -211,7 +213,9 @@ def _after_value(body: bytes, at: int, open_: bytearray) -> int:
 
 def _stride(pattern: re.Pattern[bytes], body: bytes, at: int, open_: bytearray) -> int:
     """Over what nobody can complain of: not even of its depth."""
-    return _pass(pattern, body, at) if len(open_) + _STRIDE_DEPTH <= MAX_DEPTH else at
+    if len(open_) + _STRIDE_DEPTH > MAX_DEPTH:
+        return at
+    return _skip(body, _pass(pattern, body, at))  # a window may end behind a comma
 
 
 def _key(body: bytes, at: int) -> int:
@@ -278,6 +282,19 @@ def _skip(body: bytes, at: int) -> int:
 
 
 def _pass(pattern: re.Pattern[bytes], body: bytes, at: int) -> int:
-    match = pattern.match(body, at)
+    """As far as it matches: window by window, as the library lets nobody else do
+    anything meanwhile. An item that is longer than a window is not passed over but
+    walked into.
+    """
+    while at + WINDOW < len(body):
+        run = _end_of(pattern, body, at, at + WINDOW)
+        if run == at:
+            return at
+        at = run
+    return _end_of(pattern, body, at, len(body))
+
+
+def _end_of(pattern: re.Pattern[bytes], body: bytes, at: int, end: int) -> int:
+    match = pattern.match(body, at, end)
     assert match is not None  # an empty match is one
     return match.end()

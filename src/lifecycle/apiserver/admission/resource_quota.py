@@ -18,6 +18,7 @@ from __future__ import annotations
 
 from collections.abc import Awaitable, Callable
 
+from lifecycle.api.pauses import Pauses
 from lifecycle.api.quantity import parse_quantity
 from lifecycle.api.quota import (
     ZERO,
@@ -98,20 +99,26 @@ class ResourceQuota(Plugin):
         return self._check_and_charge(attributes)
 
     async def _check_and_charge(self, attributes: Attributes) -> None:
+        """A namespace may have thousands of quotas, each of which is asked, charged and
+        written: others have their turn in between.
+        """
+        pauses = Pauses()
         for attempt in range(RETRIES + 1):
-            concerned = [
-                quota
-                for quota in self._quotas[attributes.namespace]
-                if _concerns(quota, attributes)
-            ]
-            charged = [
-                new for quota in concerned if (new := _charge(quota, attributes))
-            ]
+            concerned, charged = list[Object](), list[Object]()
+            for quota in list(self._quotas[attributes.namespace]):
+                if _concerns(quota, attributes):
+                    concerned.append(quota)
+                await pauses.pause()
+            for quota in concerned:
+                if new := _charge(quota, attributes):
+                    charged.append(new)
+                await pauses.pause()
             if attributes.dry_run or self._update_status is None:
                 return
             try:
                 for quota in charged:
                     await self._update_status(quota)
+                    await pauses.pause()
                 return
             except StatusError as error:
                 if error.code != 409 or attempt == RETRIES:

@@ -36,6 +36,11 @@ TOKEN_SECONDS = 60 * 60 + 7
 ROOT_CA = "kube-root-ca.crt"
 ENFORCE_MOUNTABLE_SECRETS = "kubernetes.io/enforce-mountable-secrets"
 
+PULL_SECRET = 32
+"""Bytes that a name in `imagePullSecrets` takes, about: an account may have fifty
+thousand, and so has each pod of it then.
+"""
+
 ATTEMPTS = 10
 RETRY_SECONDS = 0.15
 CONTAINERS = ("initContainers", "containers")
@@ -126,11 +131,12 @@ class ServiceAccount(Plugin):
             raise attributes.forbidden(
                 f"error looking up service account {where}: {why}"
             )
-        if not spec.get("imagePullSecrets") and account.get("imagePullSecrets"):
+        secrets = account.get("imagePullSecrets")
+        if secrets and not spec.get("imagePullSecrets"):
             spec["imagePullSecrets"] = [
-                {"name": secret.get("name", "")}
-                for secret in account["imagePullSecrets"]
+                {"name": secret.get("name", "")} for secret in secrets
             ]
+            attributes.grown = max(attributes.grown, PULL_SECRET * len(secrets))
         self.validate(attributes)  # before the pod itself is looked at
         if not should_automount(account, spec):
             return None

@@ -22,12 +22,14 @@ import contextlib
 import logging
 from collections.abc import Awaitable, Callable
 from dataclasses import replace
+from typing import Any
 
 from lifecycle.api import fast_json
 from lifecycle.api.clock import Clock
 from lifecycle.api.resources import resource
 from lifecycle.api.status import StatusError
 from lifecycle.api.wire import Handler, Object, Request, Response
+from lifecycle.api.worker import LARGE, beside
 from lifecycle.apiserver.aggregation import availability
 from lifecycle.apiserver.aggregation.api_services import (
     group_version,
@@ -46,12 +48,12 @@ from lifecycle.apiserver.aggregation.discovery import (
 )
 from lifecycle.apiserver.aggregation.front_proxy import FrontProxy
 from lifecycle.apiserver.aggregation.openapi import (
-    body_of,
     document_name,
     fetch_index,
     fetch_v2,
     merged_index,
     merged_v2,
+    read_body,
 )
 from lifecycle.apiserver.aggregation.proxy_handler import ProxyHandler
 from lifecycle.apiserver.endpoints.document import document, etag_of, is_fresh
@@ -286,13 +288,18 @@ class Aggregator:
         local = await self._delegate(_unconditional(request))
         if local.status != 200:
             return local
-        document = body_of(local)
+        document = await read_body(local)
         if document.get("kind") == "APIGroupList":
             return Response(obj=merged_group_list(document, self._services, remote))
-        body = fast_json.dumps(
-            merged_discovery(document, self._services, self.discovered)
+        # an added server may have any number of resources
+        body, etag = await beside(
+            LARGE + 1,
+            _merged,
+            merged_discovery,
+            document,
+            self._services,
+            dict(self.discovered),
         )
-        etag = etag_of(body)
         headers = {**local.headers, "ETag": f'"{etag}"'}
         if is_fresh(request, etag):
             return Response(
@@ -310,11 +317,12 @@ class Aggregator:
         }
         if request.path.rstrip("/") == V3:
             local = await self._delegate(_unconditional(request))
-            indexes = (
+            indexes = [
                 (document_name(added[name].api_service), pair[0])
                 for name, pair in self._openapi.items()
-            )
-            merged = fast_json.dumps(merged_index(body_of(local), indexes))
+            ]
+            index = await read_body(local)
+            merged, _ = await beside(LARGE + 1, _merged, merged_index, index, indexes)
             return document(
                 request, merged, local.headers.get("Content-Type", "application/json")
             )
@@ -337,14 +345,20 @@ class Aggregator:
                 (document_name(added[name].api_service), pair[1])
                 for name, pair in self._openapi.items()
             ]
-            body = fast_json.dumps(merged_v2(body_of(local), documents))
-            etag = etag_of(body)
+            whole = await read_body(local)
+            body, etag = await beside(LARGE + 1, _merged, merged_v2, whole, documents)
             if is_fresh(request, etag):
                 return Response(304, {"Etag": f'"{etag}"'}, body=b"")
             return Response(
                 local.status, {**local.headers, "Etag": f'"{etag}"'}, body=body
             )
         return local
+
+
+def _merged(merge: Callable[..., Object], *parts: Any) -> tuple[bytes, str]:
+    """What several servers say as one document, and its tag."""
+    body = fast_json.dumps(merge(*parts))
+    return body, etag_of(body)
 
 
 def _unconditional(request: Request) -> Request:

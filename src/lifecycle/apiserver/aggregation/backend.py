@@ -20,6 +20,7 @@ import base64
 import ssl
 from collections.abc import Mapping
 from dataclasses import dataclass
+from functools import cache
 from typing import TYPE_CHECKING
 from urllib.parse import quote as escape
 from urllib.parse import urlencode
@@ -58,6 +59,8 @@ HOP_BY_HOP = frozenset(
     }
 )
 REMOTE = "x-remote-"
+MOST_ANNOUNCEMENTS = 100
+"""Of one answer. Go takes ten megabytes of them, and has other threads for others."""
 
 
 class BackendError(Exception):
@@ -149,6 +152,7 @@ class Backend:
             auto_decompress=False,
             skip_auto_headers=AUTO_HEADERS,
             cookie_jar=aiohttp.DummyCookieJar(),
+            response_class=_answer_class(),
         )
 
     async def send(
@@ -194,6 +198,31 @@ class Backend:
     async def close(self) -> None:
         """Close all connections."""
         await self._session.close()
+
+
+@cache
+def _answer_class() -> type[aiohttp.ClientResponse]:
+    class Answer(aiohttp.ClientResponse):
+        """One that is not announced for ever: the library looks here each time whether
+        somebody waits for *100 Continue*, which nobody does.
+        """
+
+        announced = 0
+
+        @property
+        def _continue(self) -> None:
+            self.announced += 1
+            if self.announced > MOST_ANNOUNCEMENTS:
+                raise aiohttp.ClientConnectionError(
+                    "net/http: HTTP/1.x transport connection broken: net/http: server"
+                    f" response headers exceeded {10 << 20} bytes; aborted"
+                )
+
+        @_continue.setter
+        def _continue(self, waiter: object) -> None:
+            pass
+
+    return Answer
 
 
 def why(error: BaseException, host: str, port: int) -> str:

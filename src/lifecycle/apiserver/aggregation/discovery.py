@@ -21,6 +21,7 @@ from typing import Any
 
 from lifecycle.api import fast_json
 from lifecycle.api.wire import Object, Request, Response
+from lifecycle.api.worker import beside
 from lifecycle.apiserver.aggregation.api_services import (
     GROUP,
     group_version,
@@ -62,16 +63,21 @@ async def discover(
     """
     group, version = group_version(api_service)
     answer = await fetch("/apis", ACCEPT)
-    listed = _document(answer)
+    listed = await _document(answer)
+    size = len(answer.body or b"")
     try:
         if answer.status == 200 and listed.get("kind") == "APIGroupDiscoveryList":
-            return Discovered(_told_of(listed, group, version), True)
+            told = await beside(size, _told_of, listed, group, version)
+            return Discovered(told, True)
         if answer.status != 503:
             path = f"/apis/{group}/{version}" if group else f"/api/{version}"
             legacy = await fetch(path, "application/json")
             if legacy.status == 200:
-                told = _document(legacy)
-                resources = resources_to_discovery(told, group, version)
+                told = await _document(legacy)
+                size = len(legacy.body or b"")
+                resources = await beside(
+                    size, resources_to_discovery, told, group, version
+                )
                 return Discovered({"version": version, "resources": resources}, True)
     except (AttributeError, KeyError, TypeError) as error:
         name = f"{version}.{group}"
@@ -99,11 +105,12 @@ def _is_resource(row: Object) -> bool:
     return isinstance(row["resource"], str) and isinstance(row.get("verbs") or [], list)
 
 
-def _document(answer: Response) -> Object:
+async def _document(answer: Response) -> Object:
     if answer.obj is not None:
         return answer.obj
+    body = answer.body or b"null"
     try:
-        document = fast_json.loads(answer.body or b"null")
+        document = await beside(len(body), fast_json.loads, body)
     except fast_json.JSONDecodeError:
         return {}
     return document if isinstance(document, dict) else {}

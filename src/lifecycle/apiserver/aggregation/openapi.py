@@ -16,6 +16,7 @@ from collections.abc import Iterable
 
 from lifecycle.api import fast_json
 from lifecycle.api.wire import Object, Response
+from lifecycle.api.worker import beside
 from lifecycle.apiserver.aggregation.api_services import group_version
 from lifecycle.apiserver.aggregation.discovery import Fetch
 
@@ -34,7 +35,7 @@ async def fetch_index(fetch: Fetch) -> Object:
     if answer.status != 200:
         return {}
     try:
-        document = fast_json.loads(answer.body or b"{}")
+        document = await read_body(answer)
     except fast_json.JSONDecodeError:
         return {}
     paths = document.get("paths") if isinstance(document, dict) else None
@@ -47,7 +48,7 @@ async def fetch_v2(fetch: Fetch) -> Object:
     if answer.status != 200:
         return {}
     try:
-        document = fast_json.loads(answer.body or b"{}")
+        document = await read_body(answer)
     except fast_json.JSONDecodeError:
         return {}
     parts = isinstance(document, dict) and [
@@ -79,6 +80,11 @@ def merged_v2(local: Object, added: Iterable[tuple[str, Object]]) -> Object:
         for key, schema in (theirs.get("definitions") or {}).items():
             definitions.setdefault(key, schema)
     return {**local, "paths": paths, "definitions": definitions}
+
+
+async def read_body(response: Response) -> Object:
+    """The same, which may be long. Raises JSONDecodeError."""
+    return await beside(len(response.body or b""), body_of, response)
 
 
 def body_of(response: Response) -> Object:

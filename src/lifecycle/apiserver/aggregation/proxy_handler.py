@@ -22,6 +22,7 @@ from typing import TYPE_CHECKING
 from lifecycle.api import fast_json
 from lifecycle.api.late_import import late_import
 from lifecycle.api.wire import Object, Request, Response, WatchFrame
+from lifecycle.api.worker import beside
 from lifecycle.apiserver.aggregation.api_services import is_available, service_reference
 from lifecycle.apiserver.aggregation.backend import (
     HOP_BY_HOP,
@@ -143,7 +144,8 @@ class ProxyHandler:
             why = "context deadline exceeded"
             return _proxy_error(f"error trying to reach service: {why}", 503)
         if request.accepts_object and data[:1] == b"{":
-            return Response(answer.status, kept, obj=fast_json.loads(data))
+            obj = await beside(len(data), fast_json.loads, data)
+            return Response(answer.status, kept, obj=obj, size=len(data))
         return Response(answer.status, kept, body=data, verbatim=True)
 
 
@@ -193,7 +195,7 @@ async def _frames(answer: aiohttp.ClientResponse) -> AsyncIterator[WatchFrame]:
     try:
         async for line in answer.content:
             if line.strip():
-                event = fast_json.loads(line)
+                event = await beside(len(line), fast_json.loads, line)
                 yield WatchFrame(event["type"], event["object"], encoded=line)
     except aiohttp.ClientError:
         return

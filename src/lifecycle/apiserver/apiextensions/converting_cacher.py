@@ -16,12 +16,11 @@ from __future__ import annotations
 import asyncio
 import contextlib
 import logging
-from collections import deque
-from collections.abc import Callable, Sequence
-from typing import Any
+from collections.abc import Callable, Iterator, Sequence
 
 from lifecycle.api.resources import Resource
 from lifecycle.api.wire import Object
+from lifecycle.api.worker import beside, one_by_one
 from lifecycle.apiserver.apiextensions.conversion_webhook import (
     ConversionError,
     WebhookConverter,
@@ -31,7 +30,6 @@ from lifecycle.apiserver.storage.cacher.cacher import Cacher
 from lifecycle.etcd.codec import UnreadableError, decode_value
 from lifecycle.etcd.store import (
     CompactedError,
-    Event,
     KeyValue,
     Store,
     StoreError,
@@ -40,8 +38,15 @@ from lifecycle.etcd.store import (
 
 log = logging.getLogger(__name__)
 
-AGAIN = 1.0
-"""Seconds until a conversion that failed is tried again for those who watch."""
+AGAIN, SELDOM = 1.0, 30.0
+"""Seconds until a conversion that failed is tried again for those who watch: at first,
+and at last.
+"""
+
+REVIEW = 1 << 20
+"""Bytes, as they are stored, that one review asks about; more only if it is a single
+object. Upstream asks about each by itself.
+"""
 
 
 class NotConvertedError(Exception):
@@ -61,16 +66,16 @@ class ConvertingCacher(Cacher):
     ) -> None:
         super().__init__(store, resource, fields_of, from_storage)
         self._converter = converter
-        self._line: deque[Event] = deque()
         self._converted: dict[tuple[str, int], Object] = {}
         self._lock = asyncio.Lock()
-        self._running = False
+        self._running = self._over = False
 
     async def start(self) -> None:
         """Nothing yet: the webhook is not asked for a version that nobody reads."""
 
     async def stop(self) -> None:
-        """See `Cacher`."""
+        """See `Cacher`. Whoever waits for the webhook meanwhile starts nothing more."""
+        self._over = True
         if self._running:
             await super().stop()
 
@@ -79,6 +84,8 @@ class ConvertingCacher(Cacher):
         async with self._lock:
             if not self._running:
                 await self._read_everything()
+                if self._over:
+                    return await super().stop()
                 self._running = True
                 self._pump_task = asyncio.create_task(
                     self._pump(), name=f"cacher {self.resource.plural}"
@@ -98,14 +105,35 @@ class ConvertingCacher(Cacher):
             with contextlib.suppress(NotConvertedError):  # somebody wrote in between
                 return await super()._read_everything()
 
-    async def _convert(self, kvs: Any) -> None:
-        missing = [kv for kv in kvs if not self._is_ready(kv)]
-        objects = await self._converter.convert(
-            [decode_value(kv.value, kv.mod_revision) for kv in missing],
-            self.resource.api_version,
+    async def _convert(self, kvs: Sequence[KeyValue]) -> None:
+        """Ask for what has to be converted and is not yet, in several reviews if it is
+        much. What has been answered is kept if a later one fails.
+        """
+        missing = [
+            kv
+            for kv in kvs
+            if (kv.key, kv.mod_revision) not in self._converted
+            and kv.mod_revision not in self._written
+        ]
+        for some in _reviews(missing):
+            size = sum(len(kv.value) for kv in some)
+            version = self.resource.api_version
+            strangers = await beside(size, _strangers, some, version)
+            objects = await self._converter.convert(
+                [obj for _, obj in strangers], version
+            )
+            shown = await beside(size, self._all_shown, objects)
+            for (kv, _), obj in zip(strangers, shown, strict=True):
+                self._converted[kv.key, kv.mod_revision] = obj
+
+    def _all_shown(self, objects: Sequence[Object]) -> list[Object]:
+        return one_by_one(self._shown_of, objects)
+
+    def _shown_of(self, converted: Object) -> Object:
+        assert self._from_storage is not None
+        return self._from_storage(
+            {**converted, "metadata": dict(converted["metadata"])}
         )
-        for kv, obj in zip(missing, objects, strict=True):
-            self._converted[kv.key, kv.mod_revision] = obj
 
     def _is_ready(self, kv: KeyValue) -> bool:
         if (
@@ -113,13 +141,7 @@ class ConvertingCacher(Cacher):
             kv.mod_revision,
         ) in self._converted or kv.mod_revision in self._written:
             return True
-        if kv.problem:  # there is nothing to convert
-            return True
-        try:
-            stored: Object = decode_value(kv.value, kv.mod_revision)
-        except UnreadableError:
-            return True
-        return bool(stored.get("apiVersion") == self.resource.api_version)
+        return not _strangers([kv], self.resource.api_version)
 
     def catch_up(self) -> None:
         """Apply what needs no conversion, or has been converted; behind the first that
@@ -147,20 +169,23 @@ class ConvertingCacher(Cacher):
     async def decode_past(self, kvs: Sequence[KeyValue]) -> list[Object]:
         """See `Cacher`. Raises ConversionError."""
         self.unreadable.check_values(kvs)
-        objects = await self._converter.convert(
-            [decode_value(kv.value, kv.mod_revision) for kv in kvs],
-            self.resource.api_version,
-        )
-        assert self._from_storage is not None
-        return [self._from_storage(dict(obj)) for obj in objects]
+        past: list[Object] = []
+        for some in _reviews(kvs):
+            size = sum(len(kv.value) for kv in some)
+            objects = await beside(size, _all_decoded, some)
+            objects = await self._converter.convert(objects, self.resource.api_version)
+            past += await beside(size, self._all_shown, objects)
+        return past
 
-    def _decoded(self, kv: KeyValue) -> Cached | None:
-        converted = self._converted.pop((kv.key, kv.mod_revision), None)
+    def _read(self, kv: KeyValue) -> Cached | Exception:
+        converted = self._converted.get((kv.key, kv.mod_revision))
         if converted is None:
-            return super()._decoded(kv)
-        assert self._from_storage is not None
-        obj = self._from_storage({**converted, "metadata": dict(converted["metadata"])})
-        return Cached(kv.key, obj, kv.mod_revision, size=len(kv.value))
+            return super()._read(kv)
+        return Cached(kv.key, converted, kv.mod_revision, size=len(kv.value))
+
+    def _readable(self, kv: KeyValue, read: Cached | Exception) -> Cached | None:
+        self._converted.pop((kv.key, kv.mod_revision), None)
+        return super()._readable(kv, read)
 
     async def _pump(self) -> None:
         while True:
@@ -175,9 +200,46 @@ class ConvertingCacher(Cacher):
             await self._start_over()
 
     async def _settle_patiently(self) -> None:
+        delay = AGAIN
         while True:
             try:
                 return await self.settle()
             except ConversionError as error:
                 log.error("%s", error)
-                await asyncio.sleep(AGAIN)
+                await asyncio.sleep(delay)
+                delay = min(2 * delay, SELDOM)
+
+
+def _reviews(kvs: Sequence[KeyValue]) -> Iterator[list[KeyValue]]:
+    """Portions that fit into a review, whose answer may be somewhat longer."""
+    portion: list[KeyValue] = []
+    size = 0
+    for kv in kvs:
+        if portion and size + len(kv.value) > REVIEW:
+            yield portion
+            portion, size = [], 0
+        portion.append(kv)
+        size += len(kv.value)
+    if portion:
+        yield portion
+
+
+def _strangers(
+    kvs: Sequence[KeyValue], api_version: str
+) -> list[tuple[KeyValue, Object]]:
+    """Those of another version, and what they are; of what cannot be read there is
+    nothing to convert.
+    """
+    found: list[tuple[KeyValue, Object]] = []
+    for kv in kvs:
+        if kv.problem:
+            continue
+        with contextlib.suppress(UnreadableError):
+            obj = decode_value(kv.value, kv.mod_revision)
+            if obj.get("apiVersion") != api_version:
+                found.append((kv, obj))
+    return found
+
+
+def _all_decoded(kvs: Sequence[KeyValue]) -> list[Object]:
+    return one_by_one(lambda kv: decode_value(kv.value, kv.mod_revision), kvs)

@@ -78,11 +78,10 @@ class CustomResourceStore(ResourceStore):
         return self._from_storage(deepcopy(self.to_storage(obj)))
 
     async def settle(self) -> None:
-        """Before anything is read: what a webhook has to convert is converted. Raises
-        ConversionError, StoreError.
+        """Before anything is read: what a webhook has to convert is converted, and what
+        is large is read. Raises ConversionError, StoreError.
         """
-        if isinstance(self.cacher, ConvertingCacher):
-            await self.cacher.settle()
+        await self.cacher.settle()
 
     def to_storage(self, obj: Object) -> Object:
         """In the storage version."""

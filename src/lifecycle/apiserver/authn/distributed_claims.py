@@ -21,6 +21,7 @@ from typing import TYPE_CHECKING, Any
 from lifecycle.api.go_format import go_quote
 from lifecycle.api.late_import import late_import
 from lifecycle.api.wire import Object
+from lifecycle.api.worker import beside
 from lifecycle.apiserver.authn.authenticator import AuthenticationError
 from lifecycle.apiserver.authn.id_token_verifier import (
     CLAIM_NAMES,
@@ -84,7 +85,7 @@ class ClaimResolver:
                 f"while getting distributed claim {go_quote(self._claim)}: {error}"
             ) from error
         try:
-            issuer = untrusted_issuer(token)
+            issuer = await beside(len(token), untrusted_issuer, token)
         except ValueError as error:
             about = (
                 f"getting untrusted issuer from endpoint {url} failed for claim"

@@ -22,6 +22,7 @@ from lifecycle.api.go_format import go_quote
 from lifecycle.api.go_json.decode import unmarshal
 from lifecycle.api.late_import import late_import
 from lifecycle.api.wire import Object
+from lifecycle.api.worker import beside
 from lifecycle.apiserver.authn.provider_keys import ProviderKeys
 
 if TYPE_CHECKING:
@@ -80,7 +81,7 @@ class IDTokenVerifier:
         are no keys.
         """
         try:
-            header, claims = jwt.get_unverified_header(token), payload(token)
+            header, claims = await beside(len(token), _parts, token)
         except (jwt.InvalidTokenError, ValueError) as error:
             raise VerifyError(f"oidc: malformed jwt: {error}") from error
         _check_kinds(claims)
@@ -107,17 +108,8 @@ class IDTokenVerifier:
                 f"oidc: id token signed with unsupported algorithm, {expected}"
             )
         for key in await self.keys.candidates(header.get("kid", "")):
-            try:
-                jwt.decode(
-                    token, key.key, algorithms=[algorithm], options=_SIGNATURE_ONLY
-                )
-            except (
-                jwt.InvalidTokenError,
-                TypeError,
-                ValueError,
-            ):  # another key's signature, or another kind of key
-                continue
-            return claims
+            if await beside(len(token), _signed, token, key.key, algorithm):
+                return claims
         raise VerifyError(
             "failed to verify signature: failed to verify id token signature"
         )
@@ -158,6 +150,20 @@ class IDTokenVerifier:
                 f" {_go_time(not_before)}"
             )
             raise VerifyError(f"oidc: current time {times}")
+
+
+def _parts(token: str) -> tuple[Object, Object]:
+    """What stands in it. Raises ValueError, or the library's error."""
+    return jwt.get_unverified_header(token), payload(token)
+
+
+def _signed(token: str, key: Any, algorithm: str) -> bool:
+    """Whether this key has signed it, and not another one or another kind of key."""
+    try:
+        jwt.decode(token, key, algorithms=[algorithm], options=_SIGNATURE_ONLY)
+    except (jwt.InvalidTokenError, TypeError, ValueError):
+        return False
+    return True
 
 
 def _check_kinds(claims: Object) -> None:

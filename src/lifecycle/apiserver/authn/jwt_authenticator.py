@@ -14,6 +14,7 @@ from collections.abc import Sequence
 
 from lifecycle.api.clock import Clock
 from lifecycle.api.wire import Object
+from lifecycle.api.worker import beside
 from lifecycle.apiserver.authn.authenticator import AuthenticationError, Identity
 from lifecycle.apiserver.authn.claim_mappings import ClaimMapper
 from lifecycle.apiserver.authn.distributed_claims import ClaimResolver
@@ -63,7 +64,8 @@ class JWTAuthenticator:
         AuthenticationError.
         """
         try:
-            if untrusted_issuer(token) != self.issuer:
+            issuer = await beside(len(token), untrusted_issuer, token)
+            if issuer != self.issuer:
                 return None
             claims = await self._verifier.verify(token)
         except VerifyError as error:

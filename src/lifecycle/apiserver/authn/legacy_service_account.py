@@ -21,7 +21,6 @@ from lifecycle.apiserver.authn.authenticator import (
     Identity,
     wrong_audiences,
 )
-from lifecycle.apiserver.authn.jwt import TokenFormatError
 from lifecycle.apiserver.authn.service_account import (
     ServiceAccountTokens,
     make_group_names,
@@ -62,17 +61,14 @@ class LegacyServiceAccountTokens:
         """A token for an account, to be kept in a secret."""
         return self._key.sign(legacy_claims(account, secret))
 
-    def authenticate_token(
+    async def authenticate_token(
         self, token: str, audiences: tuple[str, ...] = ()
     ) -> Identity | None:
         """The account a token stands for; None for tokens of another kind. Raises
         AuthenticationError.
         """
-        try:
-            if self._key.unverified_issuer(token) != LEGACY_ISSUER:
-                return None
-            claims = self._key.verify(token)
-        except TokenFormatError:
+        claims = await self._key.claims_from(LEGACY_ISSUER, token)
+        if claims is None:
             return None
         # It names no audience, so it is for the server itself.
         meant = tuple(

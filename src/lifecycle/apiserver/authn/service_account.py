@@ -28,7 +28,7 @@ from lifecycle.apiserver.authn.authenticator import (
     Identity,
     wrong_audiences,
 )
-from lifecycle.apiserver.authn.jwt import SigningKey, TokenFormatError
+from lifecycle.apiserver.authn.jwt import SigningKey
 from lifecycle.apiserver.authn.keyed_hash import new_key
 from lifecycle.apiserver.storage.object_reader import ObjectReader
 
@@ -139,7 +139,7 @@ class ServiceAccountTokens:
             }
         )
 
-    def authenticate_token(
+    async def authenticate_token(
         self, token: str, audiences: tuple[str, ...] = ()
     ) -> Identity | None:
         """The account a token of ours stands for; None for other tokens. Raises
@@ -149,11 +149,8 @@ class ServiceAccountTokens:
         recent = self._recent.get((token, audiences))
         if recent is not None and now < recent[0]:
             return recent[1]
-        try:
-            if self.key.unverified_issuer(token) != self.issuer:
-                return None
-            claims = self.key.verify(token)
-        except TokenFormatError:
+        claims = await self.key.claims_from(self.issuer, token)
+        if claims is None:
             return None
         identity = self._identity(claims, audiences or self.audiences, now)
         until = min(now + CACHE_SECONDS, float(claims["exp"]))
@@ -163,11 +160,8 @@ class ServiceAccountTokens:
     def _identity(
         self, claims: dict[str, Any], requested_audiences: tuple[str, ...], now: float
     ) -> Identity:
-        audiences = tuple(
-            audience
-            for audience in requested_audiences
-            if audience in claims.get("aud", ())
-        )
+        meant = set(claims.get("aud", ()))  # of either there may be any number
+        audiences = tuple(filter(meant.__contains__, requested_audiences))
         if not audiences:
             raise wrong_audiences(claims.get("aud", ()), requested_audiences)
         if now > claims["exp"] + LEEWAY:

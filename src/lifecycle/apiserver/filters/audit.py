@@ -186,7 +186,9 @@ class AuditLog:
     ) -> None:
         if stage in config.omit_stages:
             return
-        size = 0 if stage == RECEIVED else event.get("size", 0)
+        size = _head_size(request)
+        if stage != RECEIVED:
+            size += event.get("size", 0)
         with span("apiserver", "audit", audit_stage=stage):
             line = await beside(size, self._line, stage, request, user, event, config)
             waiting = self._sink(line)
@@ -255,6 +257,13 @@ class AuditLog:
 def _size(request: Request, response: Response) -> int:
     """Bytes of what an event tells of, about."""
     return len(request.body) + len(response.body or b"") + response.size
+
+
+def _head_size(request: Request) -> int:
+    """The same of what every event tells: a header may name a hundred thousand proxies,
+    each of which is read.
+    """
+    return len(request.target) + sum(map(len, request.headers.values()))
 
 
 def with_audit(handler: Handler, audit: AuditLog | None) -> Handler:

@@ -14,6 +14,7 @@ from __future__ import annotations
 
 import base64
 import re
+from bisect import bisect_left
 from collections.abc import Callable
 from dataclasses import dataclass, field
 from itertools import islice
@@ -100,7 +101,8 @@ async def list_page(
         revision = store.revision
         candidates = cacher.candidates(criteria, indexed=not limit)
         if start:
-            candidates = [row for row in candidates if row.key >= start]
+            first = bisect_left(candidates, start, key=lambda row: row.key)
+            candidates = candidates[first:]
         count = len(candidates)
     if criteria.everything:
         rows = candidates[:limit] if limit else candidates

@@ -28,6 +28,7 @@ import time
 import weakref
 from email.utils import formatdate
 from http import HTTPStatus
+from itertools import count
 from typing import Any
 from urllib.parse import parse_qs, unquote
 
@@ -36,6 +37,8 @@ from aiohttp import web
 from aiohttp.web_protocol import RequestHandler
 
 from lifecycle.api.bounded_cache import is_short
+from lifecycle.api.freed_memory import give_back_soon
+from lifecycle.api.pauses import Pauses
 from lifecycle.api.status import PanicError, request_entity_too_large
 from lifecycle.api.upgrade import hand_over
 from lifecycle.api.wire import Handler, Request, Response
@@ -45,6 +48,7 @@ from lifecycle.apiserver.filters.refusal import refuse
 from lifecycle.apiserver.filters.warning import warning_headers
 from lifecycle.apiserver.http.frames import encoded_frame
 from lifecycle.apiserver.http.headers import joined_headers
+from lifecycle.apiserver.server.accepting import Acceptor
 from lifecycle.apiserver.server.compression import (
     THRESHOLD,
     Compressor,
@@ -57,6 +61,13 @@ FIRST_REQUEST_TIMEOUT = 32.0
 IDLE_TIMEOUT = 90.0
 TLS_HANDSHAKE_TIMEOUT = 10.0
 MAX_HEADER = 1 << 20
+BACKLOG = 1024
+"""Connections that wait to be taken in."""
+
+RECEIVED = 64 << 10
+"""Bytes of a connection that the system takes in before they are read, roughly. All of
+them are decrypted in one go, and may be records of one byte each.
+"""
 _SETTINGS: dict[str, Any] = {
     "access_log": None,
     "keepalive_timeout": IDLE_TIMEOUT,
@@ -65,8 +76,19 @@ _SETTINGS: dict[str, Any] = {
     "max_field_size": MAX_HEADER,
     "lingering_time": 1.0,
 }
+PROBES = ("/livez", "/readyz", "/healthz")
+"""Of a thousand requests that come in at once not all are answered in one round of the
+loop. Who asks whether the server lives does not stand in line. Upstream: the FlowSchema
+`probes`, which is exempt.
+"""
+
 _BAD_ESCAPE = re.compile("%(?![0-9a-fA-F]{2})")
 _REASONS = {status.value: status.phrase for status in HTTPStatus}
+
+MANY_CLOSED = 64
+"""Connections after whose end memory is given back."""
+
+_closed = count(1)
 
 _URL_CACHES = [
     each for each in vars(yarl._url).values() if hasattr(each, "cache_clear")
@@ -109,6 +131,12 @@ class _Connection(RequestHandler):
         super().__init__(server, **settings)
         self.peer: tuple[str, bytes | None] | None = None
 
+    def connection_lost(self, exc: BaseException | None) -> None:
+        """See `RequestHandler`. TLS had half a megabyte for each."""
+        super().connection_lost(exc)
+        if next(_closed) % MANY_CLOSED == 0:
+            give_back_soon()
+
     def handle_error(
         self,
         request: web.BaseRequest,
@@ -143,6 +171,7 @@ class HTTPSServer:
         self._large_answers = LargeAnswers()
         self._connections: web.Server | None = None
         self._listener: asyncio.Server | None = None
+        self._acceptor: Acceptor | None = None
         self._date = (0, "")
 
     async def start(
@@ -152,22 +181,26 @@ class HTTPSServer:
         one that is bound already, instead.
         """
         self._connections = web.Server(self._answer, handler_cancellation=True)  # type: ignore[arg-type]
-        loop = asyncio.get_running_loop()
-        timeout = TLS_HANDSHAKE_TIMEOUT if self._tls else None
-        self._listener = await loop.create_server(
-            self._connection,
-            **({"host": host, "port": port} if sock is None else {"sock": sock}),
-            ssl=self._tls,
-            ssl_handshake_timeout=timeout,
-            backlog=1024,
-        )
-        bound: int = self._listener.sockets[0].getsockname()[1]
+        listening = sock or socket.create_server((host, port), backlog=BACKLOG)
+        listening.setsockopt(socket.SOL_SOCKET, socket.SO_RCVBUF, RECEIVED)
+        bound: int = listening.getsockname()[1]
+        if self._tls is not None:
+            listening.listen(BACKLOG)
+            self._acceptor = Acceptor(
+                listening, self._connection, self._tls, TLS_HANDSHAKE_TIMEOUT
+            )
+        else:
+            self._listener = await asyncio.get_running_loop().create_server(
+                self._connection, sock=listening, backlog=BACKLOG
+            )
         return bound
 
     async def stop(self) -> None:
         """Stop listening and close every connection; open watches end."""
         if self._listener is not None:
             self._listener.close()
+        if self._acceptor is not None:
+            await self._acceptor.stop()
         if self._connections is not None:
             transports = [
                 connection.transport for connection in self._connections.connections
@@ -209,6 +242,8 @@ class HTTPSServer:
 
     async def _answer(self, incoming: web.BaseRequest) -> _Written:
         target = origin_form(incoming._message.path)
+        if not target.startswith(PROBES):
+            await Pauses().pause()
         at_once = answered_at_once(incoming, target)
         decoded = await beside(len(target), _decoded, target)
         request = to_request(incoming, target, *decoded)
@@ -292,6 +327,7 @@ class HTTPSServer:
         assert stream is not None
         assert encode is not None
         take = getattr(stream, "take", None)
+        pauses = Pauses()  # a thousand may watch the same
         chunked = incoming.version >= (
             1,
             1,
@@ -316,6 +352,7 @@ class HTTPSServer:
                 if chunked:
                     piece = b"%x\r\n%b\r\n" % (len(piece), piece)
                 await self._large_answers.write(incoming, piece)
+                await pauses.pause()
             if incoming.transport is not None and chunked:
                 incoming.transport.write(b"0\r\n\r\n")
         finally:

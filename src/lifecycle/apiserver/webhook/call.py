@@ -3,6 +3,10 @@
 A webhook is another program, and its seconds are real ones even where ours are virtual:
 a loop on virtual time stands still until it is answered.
 
+What it says is bounded (`polite_reading.py`): who answers three megabytes in pieces of
+one byte has not the whole machine meanwhile, and who never comes to an end has it no
+longer than anybody waits.
+
 Upstream: Go's `net/http` (`Client.Do`), whose words for failures are used. Left out:
 HTTP/2, connections that are kept open.
 """
@@ -20,6 +24,7 @@ from urllib.parse import urlsplit
 
 from lifecycle.api.clock import VirtualTimeLoop
 from lifecycle.apiserver.webhook.go_dial_errors import Dial, go_error, untrusted
+from lifecycle.apiserver.webhook.polite_reading import Answer, Polite
 from lifecycle.client.transport_https import ConnectionConfig, ssl_context
 
 DEADLINE = "context deadline exceeded"
@@ -119,7 +124,9 @@ class Call:
 
     def _over(self, connected: socket.socket, body: bytes) -> tuple[int, bytes]:
         connection = http.client.HTTPConnection(*self._address)
-        connection.sock = connected
-        connection.request("POST", self._path, body, self._headers)
-        answer = connection.getresponse()
-        return answer.status, answer.read(MAX_ANSWER)
+        connection.response_class = Answer
+        with Polite(connected, self._timeout) as polite:
+            connection.sock = polite
+            connection.request("POST", self._path, body, self._headers)
+            answer = connection.getresponse()
+            return answer.status, answer.read(MAX_ANSWER)

@@ -87,16 +87,14 @@ class WebhookClient:
 
     async def post(self, obj: Object) -> Object:
         """The object that came back. Raises WebhookError."""
-        status, answer, text = await self._try(obj)
+        status, answer, text = await self._try(fast_json.dumps(obj))
         if 200 <= status < 300 and isinstance(answer, dict):
             return answer
         raise self._refused(status, answer, text)
 
-    async def tell(self, obj: Object) -> None:
-        """Post something that needs no answer but a good status. Raises
-        WebhookError.
-        """
-        status, answer, text = await self._try(obj)
+    async def tell(self, body: bytes) -> None:
+        """Post JSON that needs no answer but a good status. Raises WebhookError."""
+        status, answer, text = await self._try(body)
         if not 200 <= status < 300:
             raise self._refused(status, answer, text)
 
@@ -107,23 +105,23 @@ class WebhookClient:
             str(message or generic_server_response(status, text, method="POST").message)
         )
 
-    async def _try(self, obj: Object) -> tuple[int, Any, str]:
+    async def _try(self, body: bytes) -> tuple[int, Any, str]:
         """Send, as often as it takes."""
         delay = self._retry_delay
         for _ in range(TRIES - 1):
-            status, answer, text = await self._send(obj)
+            status, answer, text = await self._send(body)
             if status not in RETRIED:
                 return status, answer, text
             await asyncio.sleep(delay)
             delay *= RETRY_FACTOR
-        return await self._send(obj)
+        return await self._send(body)
 
-    async def _send(self, obj: Object) -> tuple[int, Any, str]:
+    async def _send(self, body: bytes) -> tuple[int, Any, str]:
         """One try: status, document, text."""
         call = Call(
             self._connection,
             self._url,
-            fast_json.dumps(obj),
+            body,
             self._timeout,
             user_agent="kube-apiserver",
         )

@@ -23,6 +23,9 @@ from lifecycle.apiserver.webhook.go_dial_errors import Dial
 MakeSocket = Callable[[int, int, int], socket.socket]
 """Family, kind and protocol, as `socket.socket`. Raises OSError."""
 
+RECEIVED = 64 << 10
+"""Bytes, roughly, that the system takes in of a connection before they are read."""
+
 
 class EgressSelector:
     """The way into the cluster's network; at first the machine's own."""
@@ -47,8 +50,12 @@ class EgressSelector:
         return next((dial for pods, dial in self._pods if address in pods), None)
 
     def cluster_socket(self, family: int, kind: int, protocol: int) -> socket.socket:
-        """An unconnected socket. Raises OSError."""
-        return self._make(family, kind, protocol)
+        """An unconnected socket, which takes in little before it is read: whoever is at
+        the other end may be hostile. Raises OSError.
+        """
+        made = self._make(family, kind, protocol)
+        made.setsockopt(socket.SOL_SOCKET, socket.SO_RCVBUF, RECEIVED)
+        return made
 
     def dial(self, address: tuple[str, int], timeout: float) -> socket.socket:
         """A TCP connection; blocks. A name is tried at each of its addresses, `timeout`

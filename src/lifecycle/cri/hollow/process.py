@@ -39,6 +39,11 @@ MOST_DEPTH = 40
 MOST_INPUT = 16 * 1024 * 1024
 """Bytes that a program takes in at once."""
 
+FILLED = 64 * 1024
+"""Bytes in a pipe from which on its writer reads no more. A write of any length is
+taken all the same, up to `MOST_INPUT`. Upstream: Linux' `pipe(7)`, which holds so many.
+"""
+
 PAGES = frozenset({"", "/", "/index.html"})
 
 Answer = Callable[[HTTPRequest], Awaitable[HTTPAnswer]]
@@ -131,12 +136,17 @@ def not_modelled_message(name: str) -> str:
 class Input:
     """A process's standard input. Whoever gets it next goes on where the last one
     stopped reading. None: it has ended before it began.
+
+    `towards`: the pipe that the process writes to. Who has filled it reads no more,
+    until the next one has taken something out.
     """
 
-    __slots__ = ("_at", "_buffer", "_pauses", "_pieces")
+    __slots__ = ("_at", "_buffer", "_pauses", "_pieces", "towards")
 
-    def __init__(self, pieces: AsyncIterator[bytes] | None = None) -> None:
-        self._pieces = pieces
+    def __init__(
+        self, pieces: AsyncIterator[bytes] | None = None, towards: Pipe | None = None
+    ) -> None:
+        self._pieces, self.towards = pieces, towards
         self._buffer = b""
         self._at = 0
         """Where in the buffer the next one goes on."""
@@ -149,6 +159,8 @@ class Input:
         while self._at >= len(self._buffer):
             if self._pieces is None:
                 return False
+            if self.towards is not None:
+                await self.towards.room()
             try:
                 self._buffer, self._at = await anext(self._pieces), 0
             except StopAsyncIteration:
@@ -188,12 +200,19 @@ class Input:
 class Pipe:
     """Between two processes: one writes, the other iterates."""
 
-    __slots__ = ("_broken", "_queue", "_waiting")
+    __slots__ = ("_broken", "_left", "_queue", "_waiting")
 
     def __init__(self) -> None:
         self._queue: asyncio.Queue[bytes] = asyncio.Queue()
         self._broken = False
         self._waiting = 0
+        self._left = asyncio.Event()
+
+    async def room(self) -> None:
+        """Until hardly anything waits, or nobody reads any more."""
+        while self._waiting > FILLED and not self._broken:
+            self._left.clear()
+            await self._left.wait()
 
     def write(self, data: bytes) -> None:
         """Raises BrokenPipe, and NotModelled when `MOST_INPUT` bytes wait: nobody can
@@ -214,6 +233,7 @@ class Pipe:
     def abandon(self) -> None:
         """The reader has ended."""
         self._broken = True
+        self._left.set()
 
     def __aiter__(self) -> AsyncIterator[bytes]:
         return self
@@ -223,6 +243,7 @@ class Pipe:
         if not data:
             raise StopAsyncIteration
         self._waiting -= len(data) + PIECE
+        self._left.set()
         return data
 
 

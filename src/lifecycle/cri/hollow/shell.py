@@ -229,9 +229,13 @@ class Shell(ShellCommands):
     async def _pipe(self, node: Pipeline, streams: ShellStreams) -> None:
         """All at the same time, each in a shell of its own."""
         pipes = [Pipe() for _ in node.commands[1:]]
+        own, before = streams.stdin, streams.stdin.towards
+        if pipes:
+            own.towards = pipes[0]
         tasks = []
         for i, command in enumerate(node.commands):
-            stdin = Input(pipes[i - 1]) if i else streams.stdin
+            towards = pipes[i] if i < len(pipes) else None
+            stdin = Input(pipes[i - 1], towards) if i else streams.stdin
             stdout = pipes[i].write if i < len(pipes) else streams.stdout
             tasks.append(
                 asyncio.ensure_future(
@@ -246,6 +250,7 @@ class Shell(ShellCommands):
         try:
             codes = await asyncio.gather(*tasks)
         finally:
+            own.towards = before
             for task in tasks:
                 task.cancel()
         failed = [code for code in codes if code]

@@ -5,7 +5,8 @@ match is ADDED for this watcher although it was merely changed, and one that no 
 matches is DELETED although it lives on.
 
 A client that does not read is cut off rather than waited for: it will come back and
-list again.
+list again. What there is at the beginning is looked through when it is read: a
+thousand clients may come at once, and there may be a hundred thousand objects.
 
 Upstream: `apiserver/pkg/storage/cacher/cache_watcher.go` (`cacheWatcher`,
 `convertToWatchEvent`), v1.36.
@@ -16,12 +17,13 @@ from __future__ import annotations
 import asyncio
 import sys
 from collections import deque
-from collections.abc import Awaitable, Callable, Iterable
+from collections.abc import Awaitable, Callable, Iterable, Iterator
 from dataclasses import dataclass, field
 from typing import Protocol
 
 from lifecycle.api.fields import FieldSelector
 from lifecycle.api.labels import Selector
+from lifecycle.api.pauses import Pauses
 from lifecycle.api.resources import Resource
 from lifecycle.api.wire import Object, WatchFrame
 from lifecycle.apiserver.storage.cacher.cached_object import Cached, Change
@@ -29,6 +31,11 @@ from lifecycle.apiserver.storage.cacher.cached_object import Cached, Change
 MAX_PENDING = 100_000
 """Frames a client may leave unread before it is cut off, beside those that tell what
 there was when it came: nobody can have read those already.
+"""
+
+AT_A_TIME = 64
+"""Of the objects that there are when a watch begins, so many are looked at between two
+pauses.
 """
 
 
@@ -111,8 +118,8 @@ class CacheWatcher:
         self.after = after  # a client may ask for a revision that has not happened yet
         self.bookmarks = bookmarks
         self._cacher = cacher
+        self._at_first: Iterator[Cached] | None = None
         self._frames: deque[WatchFrame] = deque()
-        self._most = MAX_PENDING
         self._waiter: asyncio.Future[None] | None = None
         self.ended = False
         self.timer: asyncio.TimerHandle | None = None
@@ -121,6 +128,10 @@ class CacheWatcher:
     def unread(self) -> int:
         """Frames that are waiting."""
         return len(self._frames)
+
+    def begin_with(self, candidates: Iterable[Cached]) -> None:
+        """Before anything else, ADDED events for those of them that are selected."""
+        self._at_first = iter(candidates)
 
     def feed(self, change: Change, frames: dict[str, WatchFrame]) -> None:
         """Take note of a change; `frames` shares what several watchers see alike."""
@@ -147,16 +158,9 @@ class CacheWatcher:
                 )
             self.push(frame)
 
-    def begin_with(self, everything: Iterable[WatchFrame]) -> None:
-        """Queue what there is, before any change."""
-        self._frames.extend(everything)
-        self._most += len(self._frames)
-        self._cacher.events_sent += len(self._frames)
-        self._wake()
-
     def push(self, frame: WatchFrame) -> None:
         """Queue a frame for the client."""
-        if len(self._frames) >= self._most:
+        if len(self._frames) >= MAX_PENDING:
             self._frames.clear()
             self.end()
             return
@@ -200,6 +204,10 @@ class CacheWatcher:
 
     async def __anext__(self) -> WatchFrame:
         """The next frame; waits for it."""
+        while self._at_first is not None:
+            await Pauses().pause()
+            for frame in self._look_through(1, AT_A_TIME):
+                return frame
         while not self._frames:
             if self.ended:
                 raise StopAsyncIteration
@@ -212,11 +220,30 @@ class CacheWatcher:
 
     def take(self, most: int = sys.maxsize) -> list[WatchFrame]:
         """Frames that are waiting, without waiting for more."""
+        taken = self._look_through(most, most)
         frames = self._frames
-        return [frames.popleft() for _ in range(min(most, len(frames)))]
+        left = min(most - len(taken), len(frames)) if self._at_first is None else 0
+        return taken + [frames.popleft() for _ in range(left)]
+
+    def _look_through(self, most: int, candidates: int) -> list[WatchFrame]:
+        """Of so many of what there was at first, what is selected, but not more than
+        `most`.
+        """
+        found: list[WatchFrame] = []
+        matches, fields_of = self.criteria.matches, self._cacher.fields_of
+        while self._at_first is not None and candidates and len(found) < most:
+            cached = next(self._at_first, None)
+            if cached is None:
+                self._at_first = None
+            elif matches(cached.obj, fields_of):
+                found.append(frame_of("ADDED", cached))
+                self._cacher.events_sent += 1
+            candidates -= 1
+        return found
 
     async def aclose(self) -> None:
         """The client is gone."""
+        self._at_first = None
         self._frames.clear()
         self.end()
 

@@ -20,19 +20,16 @@ from __future__ import annotations
 
 import asyncio
 import logging
-from collections import defaultdict
+from collections import defaultdict, deque
 from collections.abc import Callable, Iterable, Sequence
 
+from lifecycle.api.pauses import Pauses
 from lifecycle.api.resources import Resource
 from lifecycle.api.sorted_keys import SortedKeys
 from lifecycle.api.status import failure
 from lifecycle.api.wire import Object, WatchFrame
-from lifecycle.api.worker import beside
-from lifecycle.apiserver.storage.cacher.cache_watcher import (
-    CacheWatcher,
-    Criteria,
-    frame_of,
-)
+from lifecycle.api.worker import LARGE, beside, let_go, one_by_one
+from lifecycle.apiserver.storage.cacher.cache_watcher import CacheWatcher, Criteria
 from lifecycle.apiserver.storage.cacher.cached_object import Cached, Change, Shown
 from lifecycle.apiserver.storage.cacher.event_window import EventWindow
 from lifecycle.apiserver.storage.unreadable import Unreadable
@@ -80,6 +77,9 @@ class Cacher:
         self._objects: dict[str, Cached] = {}
         self.window = EventWindow()
         self._written: dict[int, Cached] = {}
+        self._line: deque[Event] = deque()  # told, and not here yet
+        self._early: dict[int, Cached | Exception] = {}  # of these, what is read
+        self._settling = asyncio.Lock()
         self._watchers: dict[tuple[str, ...], tuple[CacheWatcher, ...]] = {}
         # by namespace; all of them under ""
         self._keys: defaultdict[str, SortedKeys] = defaultdict(SortedKeys)
@@ -107,9 +107,13 @@ class Cacher:
         """End the watch on the store and every watcher."""
         if self._pump_task is not None:
             self._pump_task.cancel()
+            # it will remember where it was, and with that all that is cached here
+            self._pump_task = None
         if self._watch is not None:
             await self._watch.close()
         self._end_watchers()
+        held = list(self._objects.values())
+        let_go(held, sum(cached.size for cached in held))
 
     def _end_watchers(self) -> None:
         for watcher in self.watchers():
@@ -117,19 +121,17 @@ class Cacher:
 
     async def _read_everything(self) -> None:
         page = await self._store.range(self.prefix, prefix_end(self.prefix))
+        size = sum(len(kv.value) for kv in page.kvs)
+        read = await beside(size, self._read_all, page.kvs)
         self.revision = page.revision
         self.window.begin(page.revision)
-        for drawer in (
-            self._objects,
-            self._keys,
-            self._rows,
-            self._on_node,
-            self._written,
-        ):
+        for drawer in (self._objects, self._keys, self._rows, self._on_node):
             drawer.clear()
+        for told in (self._written, self._early, self._line):
+            told.clear()
         self.unreadable.clear()
-        for kv in page.kvs:
-            cached = self._decoded(kv)
+        for kv, result in zip(page.kvs, read, strict=True):
+            cached = self._readable(kv, result)
             if cached is not None:
                 self._put(cached)
         watch = self._store.watch(
@@ -141,11 +143,16 @@ class Cacher:
             bell.ring()
 
     async def _pump(self) -> None:
+        pauses = Pauses()
         while True:
             try:
                 assert self._watch is not None
                 async for batch in self._watch:
-                    self._apply(batch)
+                    self._line.extend(batch)
+                    # of one object there may be twenty versions, each with its cache
+                    await pauses.pause()
+                    await self.settle()
+                    self.catch_up()
                 return
             except (CompactedError, StoreError) as error:
                 log.warning("watch of %s ended: %s", self.prefix, error)
@@ -173,16 +180,39 @@ class Cacher:
         self.unreadable.clear()
         for kv in page.kvs:
             if kv.problem or (kv.key in before and kv.key not in self._objects):
-                cached = self._decoded(kv)
+                cached = self._readable(kv, self._read(kv))
                 if cached is not None:
                     self._put(cached)
+
+    async def settle(self) -> None:
+        """What is large of what the store has told is read beside the loop. Who does
+        not wait for it can catch up all the same, and reads it here and now.
+        """
+        async with self._settling:
+            self._take()
+            for event in tuple(self._line):
+                kv = event.kv
+                if (
+                    event.type == "PUT"
+                    and len(kv.value) > LARGE
+                    and kv.mod_revision not in self._written
+                    and kv.mod_revision not in self._early
+                ):
+                    read = await beside(len(kv.value), self._read, kv)
+                    if kv.mod_revision > self.revision:
+                        self._early[kv.mod_revision] = read
+
+    def _take(self) -> None:
+        if self._watch is not None:
+            self._line.extend(self._watch.take())
 
     def catch_up(self) -> None:
         """Apply what the store has told already: after it, a read is as fresh as one
         from the store itself.
         """
-        batch = self._watch.take() if self._watch is not None else None
-        if batch:
+        self._take()
+        if self._line:
+            batch, self._line = self._line, deque()
             self._apply(batch)
 
     def add_bell(self, bell: Bell) -> None:
@@ -205,12 +235,13 @@ class Cacher:
         return await beside(size, self._decoded_past, kvs)
 
     def _decoded_past(self, kvs: Sequence[KeyValue]) -> list[Object]:
-        return [self.decode(kv.value, kv.mod_revision) for kv in kvs]
+        return one_by_one(lambda kv: self.decode(kv.value, kv.mod_revision), kvs)
 
-    def _decoded(self, kv: KeyValue) -> Cached | None:
-        """What is under a key; None, and a line in the log, if somebody put there what
-        is no object. What is encrypted is kept in mind.
-        """
+    def _read_all(self, kvs: Sequence[KeyValue]) -> list[Cached | Exception]:
+        """The worker's, if it is much: what is under each key, or why nothing is."""
+        return one_by_one(self._read, kvs)
+
+    def _read(self, kv: KeyValue) -> Cached | Exception:
         try:
             if kv.problem:
                 raise UnreadableError(kv.problem)
@@ -221,10 +252,18 @@ class Cacher:
             obj = self.decode(kv.value, kv.mod_revision)
             return Cached(kv.key, obj, kv.mod_revision, size=size)
         except (ValueError, KeyError, TypeError) as error:
-            log.error("%s cannot be read: %s", kv.key, error)
-            if isinstance(error, UnreadableError):
-                self.unreadable.add(kv.key, str(error))
-            return None
+            return error
+
+    def _readable(self, kv: KeyValue, read: Cached | Exception) -> Cached | None:
+        """What is under a key; None, and a line in the log, if somebody put there what
+        is no object. What is encrypted is kept in mind.
+        """
+        if isinstance(read, Cached):
+            return read
+        log.error("%s cannot be read: %s", kv.key, read)
+        if isinstance(read, UnreadableError):
+            self.unreadable.add(kv.key, str(read))
+        return None
 
     def known(self, kv: KeyValue) -> Cached | None:
         """What a revision wrote, if it is here already: its writer has handed it over,
@@ -253,7 +292,10 @@ class Cacher:
             written = self._written.pop(revision, None)
             self.unreadable.discard(kv.key)
             put = event.type == "PUT"
-            current = (written or self._decoded(kv)) if put else None
+            early = self._early.pop(revision, None)
+            current = None
+            if put:
+                current = written or self._readable(kv, early or self._read(kv))
             if previous is not None:
                 previous.superseded()
             if current is not None:
@@ -413,11 +455,7 @@ class Cacher:
                 f"too old resource version: {revision} ({self.window.start})",
             )
         if initial:
-            watcher.begin_with(
-                frame_of("ADDED", cached)
-                for cached in self.candidates(criteria)
-                if criteria.matches(cached.obj, self.fields_of)
-            )
+            watcher.begin_with(self.candidates(criteria))
         elif revision is not None and revision < self.revision:
             for change in self.window.since(revision):
                 watcher.feed(change, {})
