@@ -21,7 +21,7 @@ UNITS = {
 }
 LONGEST = 2**63 / 1e9
 """Seconds, of which there are too many for Go's nanoseconds: 292 years."""
-_PART = re.compile(r"(\d+\.?\d*|\.\d+)([^.\d]*)")
+_PART = re.compile(r"([0-9]+\.?[0-9]*|\.[0-9]+)([^.0-9]*)")
 
 
 def parse_duration(text: str) -> float:
