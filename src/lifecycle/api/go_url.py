@@ -99,11 +99,10 @@ def _literal_problem(host: str) -> str:
         why = "zone must be a non-empty string" if percent else "unable to parse IP"
         return f"invalid host: ParseAddr({go_quote(found)}): {why}"
     try:
-        return (
-            "" if ipaddress.ip_address(address).version == 6 else "invalid IP-literal"
-        )
+        version = ipaddress.ip_address(address).version
     except ValueError:
         return f"invalid host: ParseAddr({go_quote(address)}): unable to parse IP"
+    return "" if version == 6 else "invalid IP-literal"
 
 
 def _name_problem(name: str) -> str:

@@ -26,11 +26,8 @@ def is_isbn(text: str, length: int) -> bool:
     values = [10 if digit == "X" else int(digit) for digit in digits]
     if length == 10:
         return sum(place * value for place, value in enumerate(values, 1)) % 11 == 0
-    return (
-        sum(value * (3 if place % 2 else 1) for place, value in enumerate(values))
-        % (10)
-        == 0
-    )
+    weighted = [value * (3 if place % 2 else 1) for place, value in enumerate(values)]
+    return sum(weighted) % 10 == 0
 
 
 def is_card(text: str) -> bool:
