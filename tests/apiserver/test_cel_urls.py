@@ -19,7 +19,7 @@ from lifecycle.apiserver.cel.network import _host_and_port, _hostname, _parsed
         ("https://jane@example.com:8080/", "example.com", "8080"),
         ("https://[::1]:80/", "::1", "80"),
         ("https://[::1]/", "::1", ""),
-        ("https://a:b:80/", "a:b", "80"),
+        ("x://a:b:80/", "a:b", "80"),
     ],
 )
 def test_the_last_colon_parts_them_if_a_number_follows(url: str, hostname: str, port: str) -> None:

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import asyncio
 import json
+from collections.abc import Sequence
 from typing import Any
 
 from tests.differential.player import Target
@@ -51,7 +52,8 @@ _SPEC = {
 _STATUS = {"type": "object", "properties": {"replicas": {"type": "integer"}, "phase": {"type": "string"}}}
 
 
-def _definition(plural: str, kind: str, schema: Any, **more: Any) -> dict[str, Any]:
+def definition(plural: str, kind: str, schema: Any, **more: Any) -> dict[str, Any]:
+    """That of a kind in a namespace, with one version."""
     version = {"name": "v1", "served": True, "storage": True, "schema": {"openAPIV3Schema": schema}, **more}
     names = {"plural": plural, "singular": kind.lower(), "kind": kind, "listKind": f"{kind}List"}
     return {
@@ -63,7 +65,7 @@ def _definition(plural: str, kind: str, schema: Any, **more: Any) -> dict[str, A
 
 
 DEFINITIONS = (
-    _definition(
+    definition(
         "widgets",
         "Widget",
         {"type": "object", "required": ["spec"], "properties": {"spec": _SPEC, "status": _STATUS}},
@@ -74,7 +76,7 @@ DEFINITIONS = (
         ],
         selectableFields=[{"jsonPath": ".spec.size"}],
     ),
-    _definition("anythings", "Anything", {"type": "object", "x-kubernetes-preserve-unknown-fields": True}),
+    definition("anythings", "Anything", {"type": "object", "x-kubernetes-preserve-unknown-fields": True}),
 )  # fmt: skip
 
 PLAIN: dict[str, dict[str, Any]] = {
@@ -86,21 +88,21 @@ PLAIN: dict[str, dict[str, Any]] = {
 """Objects of these kinds that are taken."""
 
 
-async def define(target: Target) -> None:
+async def define(target: Target, definitions: Sequence[dict[str, Any]] = DEFINITIONS) -> None:
     """Define them on a server, and wait until it publishes them. Raises RuntimeError if it does not."""
     headers = {"Content-Type": "application/json", "Accept": "application/json"}
-    for definition in DEFINITIONS:
+    for each in definitions:
         path = "/apis/apiextensions.k8s.io/v1/customresourcedefinitions"
-        status, _, answer = await target.request("POST", path, headers, json.dumps(definition).encode())
+        status, _, answer = await target.request("POST", path, headers, json.dumps(each).encode())
         if status not in (201, 409):
             raise RuntimeError(
-                f"the definition of {definition['spec']['names']['kind']} was answered with {status}: {answer!r}"
+                f"the definition of {each['spec']['names']['kind']} was answered with {status}: {answer!r}"
             )
     for _ in range(PATIENCE):
         status, _, answer = await target.request(
             "GET", f"/openapi/v3/apis/{GROUP}/v1", {"Accept": "application/json"}, b""
         )
-        if status == 200 and all(each["spec"]["names"]["kind"].encode() in answer for each in DEFINITIONS):
+        if status == 200 and all(each["spec"]["names"]["kind"].encode() in answer for each in definitions):
             return
         await asyncio.sleep(0.1)
     raise RuntimeError(f"{GROUP}/v1 is not published")

@@ -1,8 +1,11 @@
-"""`python -m tests.differential.record fields|scenes|transitions [KINDS]`: what a real API server says, kept for the tests of ours.
+"""`python -m tests.differential.record fields|scenes|transitions|formats|questions [KINDS]`: what a real API server says, kept for
+the tests of ours.
 
 Fields: odd values in every field of every kind, one at a time, as dry runs: in a new object, in a stored one, in its status, for
 `tests/apiserver/registry/test_answers_of_fields.py`. Scenes: random cases of one seed, for `tests/apiserver/test_answers_to_scenes.py`.
 Transitions: each state of an object after each other, for `tests/apiserver/registry/test_answers_to_transitions.py`.
+Formats: texts that are nearly of a format that a custom kind asks for, for `tests/apiserver/test_answers_about_formats.py`.
+Questions: access reviews and statuses of pods that have something wrong with them, for `tests/apiserver/test_answers_to_questions.py`.
 What it says twice in the same words is kept; what it says once so and once so is chance (a Go map has no order) and is not.
 """
 
@@ -21,8 +24,9 @@ from pathlib import Path
 from random import Random
 from typing import Any
 
-from tests.differential import transitions
+from tests.differential import odd_texts, pod_statuses, reviews, transitions
 from tests.differential.case import JSON, Case, Step
+from tests.differential.definitions import define
 from tests.differential.fields import Fields, changed
 from tests.differential.objects import Objects
 from tests.differential.player import Target, play
@@ -35,6 +39,8 @@ _APISERVER = Path(__file__).parents[1] / "apiserver"
 FIELDS = _APISERVER / "registry" / "answers_of_fields.jsonl.gz"
 SCENES = _APISERVER / "answers_to_scenes.jsonl.gz"
 TRANSITIONS = _APISERVER / "registry" / "answers_to_transitions.jsonl.gz"
+QUESTIONS = _APISERVER / "answers_to_questions.jsonl.gz"
+FORMATS = _APISERVER / "answers_about_formats.jsonl.gz"
 SEED, CASES = 1_362, 500
 ASKED_AGAIN = 24
 """A Go map of two begins with its second item once in eight times: fewer would take chance for a rule."""
@@ -87,14 +93,16 @@ def of_scenes(shapes: Published) -> Iterator[Case]:
         yield Case(case.steps, name=f"{count}")
 
 
-async def record(target: Target, cases: Iterable[Case]) -> list[dict[str, Any]]:
+async def record(target: Target, cases: Iterable[Case], definitions: Sequence[Any] = ()) -> list[dict[str, Any]]:
     """A row for each case: its steps, and the answers that were the same twice (None: they were not)."""
+    if definitions:
+        await define(target, definitions)
     rows = []
     for count, case in enumerate(cases):
         first, second = [await play(target, case, f"recorded-{count}-{turn}") for turn in "ab"]
         answers = [one if one == other else None for one, other in zip(first, second, strict=True)]
         if await disagreements(
-            (case.steps, answers)
+            (case.steps, answers), definitions=definitions
         ):  # ours says otherwise: which of them would a third turn agree with?
             for turn in range(ASKED_AGAIN):
                 again = await play(target, case, f"recorded-{count}-{turn}")
@@ -112,13 +120,15 @@ async def _main(kubeconfig: Path, what: str, kinds: str) -> None:
     async with HTTPTarget(kubeconfig) as target:
         await ready(target)
         shapes = await published(target)
-        cases: dict[str, tuple[Path, Iterable[Case]]] = {
-            "fields": (FIELDS, OwnFields(shapes, kinds).cases()),
-            "scenes": (SCENES, of_scenes(shapes)),
-            "transitions": (TRANSITIONS, transitions.cases()),
+        cases: dict[str, tuple[Path, Iterable[Case], Sequence[Any]]] = {
+            "fields": (FIELDS, OwnFields(shapes, kinds).cases(), ()),
+            "scenes": (SCENES, of_scenes(shapes), ()),
+            "transitions": (TRANSITIONS, transitions.cases(), ()),
+            "questions": (QUESTIONS, (*reviews.cases(), *pod_statuses.cases()), ()),
+            "formats": (FORMATS, odd_texts.cases(), (odd_texts.FORMED,)),
         }
-        file, asked = cases[what]
-        rows = await record(target, asked)
+        file, asked, definitions = cases[what]
+        rows = await record(target, asked, definitions)
     lines = "".join(json.dumps(row, ensure_ascii=False, separators=(",", ":")) + "\n" for row in rows)
     file.write_bytes(gzip.compress(lines.encode(), mtime=0))
 
@@ -126,7 +136,7 @@ async def _main(kubeconfig: Path, what: str, kinds: str) -> None:
 def main() -> int:
     """0: kept; 2: there is no real server to ask."""
     parser = argparse.ArgumentParser(prog="python -m tests.differential.record", description=__doc__)
-    parser.add_argument("what", choices=("fields", "scenes", "transitions"))
+    parser.add_argument("what", choices=("fields", "scenes", "transitions", "formats", "questions"))
     parser.add_argument("kinds", nargs="?", default="", help="fields of these only, such as apps/v1/")
     arguments = parser.parse_args()
     with tempfile.TemporaryDirectory(prefix="record-", ignore_cleanup_errors=True) as folder:

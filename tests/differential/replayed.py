@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Any
 
 from lifecycle.api.clock import run_virtual
@@ -12,17 +13,20 @@ from lifecycle.cluster.target import HandlerTarget
 from lifecycle.etcd.memory import MemoryStore
 from tests.differential.answers import differences
 from tests.differential.case import Step
+from tests.differential.definitions import define
 from tests.differential.kept import Kept
 from tests.differential.player import Player
 from tests.furnished import restored
 
 
-async def disagreements(*cases: Kept) -> list[str]:
-    """Where a new server of ours, asked for one case after the other, says something else."""
+async def disagreements(*cases: Kept, definitions: Sequence[Any] = ()) -> list[str]:
+    """Where a new server of ours, asked for one case after the other, says something else. `definitions` of custom kinds it has first."""
     server = create_server_chain(MemoryStore())
     await server.start(restored)
     try:
         target = HandlerTarget(server, ("kubernetes-admin", (MASTERS,)))
+        if definitions:
+            await define(target, definitions)
         found = []
         for count, (steps, answers) in enumerate(cases):
             player = Player(target, f"replayed-{count}")
@@ -46,6 +50,6 @@ async def _answered(player: Player, step: Step) -> Any:
         return {"status": 0}
 
 
-def found_otherwise(*cases: Kept) -> list[str]:
+def found_otherwise(*cases: Kept, definitions: Sequence[Any] = ()) -> list[str]:
     """The same, on a loop of its own that nobody waits for."""
-    return run_virtual(disagreements(*cases))
+    return run_virtual(disagreements(*cases, definitions=definitions))

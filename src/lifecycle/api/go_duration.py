@@ -10,26 +10,31 @@ import re
 from lifecycle.api.go_format import go_quote
 
 UNITS = {
-    "ns": 1e-9,
-    "us": 1e-6,
-    "µs": 1e-6,
-    "μs": 1e-6,
-    "ms": 1e-3,
-    "s": 1.0,
-    "m": 60.0,
-    "h": 3600.0,
+    "ns": 1,
+    "us": 1_000,
+    "µs": 1_000,
+    "μs": 1_000,
+    "ms": 1_000_000,
+    "s": 1_000_000_000,
+    "m": 60_000_000_000,
+    "h": 3_600_000_000_000,
 }
-LONGEST = 2**63 / 1e9
-"""Seconds, of which there are too many for Go's nanoseconds: 292 years."""
-_PART = re.compile(r"(\d+\.?\d*|\.\d+)([^.\d]*)")
+_LONGEST = 2**63
+"""Nanoseconds, which Go's 64 bits only hold of what has a minus: 292 years."""
+_PART = re.compile(r"([0-9]+\.?[0-9]*|\.[0-9]+)([^.0-9]*)")
 
 
 def parse_duration(text: str) -> float:
     """Seconds of `1h30m`, `1.5s`, `-200ms`. Raises ValueError in Go's words."""
+    return parse_nanoseconds(text) / 1e9
+
+
+def parse_nanoseconds(text: str) -> int:
+    """The same, exactly. Raises ValueError."""
     rest = text[1:] if text[:1] in ("+", "-") else text
     if rest == "0":
-        return 0.0
-    seconds, parts = 0.0, _PART.findall(rest)
+        return 0
+    total, parts = 0, _PART.findall(rest)
     if not rest or "".join(number + unit for number, unit in parts) != rest:
         raise ValueError(f"time: invalid duration {go_quote(text)}")
     for number, unit in parts:
@@ -39,10 +44,19 @@ def parse_duration(text: str) -> float:
             raise ValueError(
                 f"time: unknown unit {go_quote(unit)} in duration {go_quote(text)}"
             )
-        seconds += float(number) * UNITS[unit]
-    if seconds >= LONGEST:
+        total += _nanoseconds(number, UNITS[unit])
+    negative = text.startswith("-")
+    if total > _LONGEST - (not negative):
         raise ValueError(f"time: invalid duration {go_quote(text)}")
-    return -seconds if text.startswith("-") else seconds
+    return -total if negative else total
+
+
+def _nanoseconds(number: str, unit: int) -> int:
+    """What is less than one is cut off. Of many digits the first say it is too long."""
+    whole, _, fraction = number.partition(".")
+    digits, fraction = whole.lstrip("0")[:20], fraction[:18]
+    part = float(int(fraction or 0)) * (unit / float(10 ** len(fraction)))
+    return int(digits or 0) * unit + int(part)
 
 
 def go_duration(seconds: float) -> str:

@@ -12,6 +12,7 @@ Upstream: `apimachinery/pkg/util/validation/ip.go`,
 from __future__ import annotations
 
 import ipaddress
+import re
 from collections.abc import Collection
 
 from lifecycle.api.bounded_cache import short_lru_cache
@@ -20,12 +21,13 @@ from lifecycle.api.go_format import go_quote
 
 Address = ipaddress.IPv4Address | ipaddress.IPv6Address
 Network = ipaddress.IPv4Network | ipaddress.IPv6Network
+_LONG_GROUP = re.compile("(?<![0-9A-Fa-f.])0+(?=[0-9A-Fa-f]{4})")
 
 
 @short_lru_cache(8192)
 def parse_ip(text: str) -> Address | None:
-    """An address, read as Go's old parser did: leading zeros are decimal. None if it is
-    none.
+    """An address, read as Go's old parser did: leading zeros are decimal, and a group
+    of four hexadecimal digits may have more of them. None if it is none.
     """
     if "%" in text:
         return None
@@ -35,10 +37,24 @@ def parse_ip(text: str) -> Address | None:
         if len(parts) != 4 or not all(p.isascii() and p.isdigit() for p in parts):
             return None
         tail = ".".join(part.lstrip("0") or "0" for part in parts)
+    text = _LONG_GROUP.sub("", head + colon + tail) if colon else tail
     try:
-        return ipaddress.ip_address(head + colon + tail)
+        return ipaddress.ip_address(text)
     except ValueError:
         return None
+
+
+def is_go_ip(text: str) -> bool:
+    """Does today's Go read it as an address: without zone, and without zeros in front
+    of what is decimal? Upstream: `net.ParseIP`.
+    """
+    if "%" in text:
+        return False
+    try:
+        ipaddress.ip_address(text)
+    except ValueError:
+        return False
+    return True
 
 
 def is_ipv6(text: str) -> bool:
@@ -122,15 +138,11 @@ def parse_network(text: str) -> tuple[Address, Network] | None:
     """
     head, slash, tail = text.partition("/")
     address = parse_ip(head)
-    if (
-        address is None
-        or not slash
-        or not (tail.isascii() and tail.isdigit())
-        or len(tail) > 3
-    ):
+    if address is None or not slash or not (tail.isascii() and tail.isdigit()):
         return None
+    bits = tail.lstrip("0")[:4] or "0"
     try:
-        return address, ipaddress.ip_network(f"{address}/{int(tail)}", strict=False)
+        return address, ipaddress.ip_network(f"{address}/{bits}", strict=False)
     except ValueError:
         return None
 

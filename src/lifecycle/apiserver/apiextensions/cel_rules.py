@@ -13,12 +13,10 @@ the definition is written), cost limits.
 
 from __future__ import annotations
 
-import base64
 import re
 from collections.abc import Iterator
-from datetime import timedelta
 from functools import cache, lru_cache
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from lifecycle.api import fast_json
 from lifecycle.api.field_errors import (
@@ -33,8 +31,8 @@ from lifecycle.api.field_errors import (
     FieldError,
     invalid,
 )
-from lifecycle.api.late_import import late_import
 from lifecycle.api.wire import Object
+from lifecycle.apiserver.apiextensions.rule_values import FormatError, cel_value
 from lifecycle.apiserver.apiextensions.schema_validation import ABSENT, NO_PATH
 from lifecycle.apiserver.cel.environment import (
     DYN,
@@ -43,13 +41,6 @@ from lifecycle.apiserver.cel.environment import (
     EvaluationError,
     Program,
 )
-from lifecycle.apiserver.cel.escaping import escaped
-
-if TYPE_CHECKING:
-    from google.protobuf import duration_pb2, timestamp_pb2
-else:
-    duration_pb2 = late_import("google.protobuf.duration_pb2")
-    timestamp_pb2 = late_import("google.protobuf.timestamp_pb2")
 
 BLOCKING = {NOT_SUPPORTED, REQUIRED, TOO_LONG, TOO_MANY, TYPE_INVALID}
 UNCHECKED = (
@@ -284,15 +275,24 @@ def _here(
     rules = compiled_rules(schema)
     if not rules:
         return
-    values: dict[str, Any] = {"self": cel_value(value, schema, is_resource=is_resource)}
-    if old is not ABSENT:
-        values["oldSelf"] = cel_value(old, schema, is_resource=is_resource)
     where = path or NO_PATH
+    values: dict[str, Any] = {}
+    unreadable = ""
+    try:
+        if old is not ABSENT:
+            values["oldSelf"] = cel_value(old, schema, is_resource=is_resource)
+        values["self"] = cel_value(value, schema, is_resource=is_resource)
+    except FormatError as error:
+        unreadable = str(error)
     for rule in rules:
         if isinstance(rule, CompileError):
             yield invalid(where, schema.get("type", ""), f"rule compile error: {rule}")
             continue
         if rule.uses_old_self and old is ABSENT and not rule.optional:
+            continue
+        if unreadable:
+            detail = f"{unreadable} evaluating rule: {rule.quoted}"
+            yield invalid(where, schema.get("type", ""), detail)
             continue
         activation = values
         if rule.optional:
@@ -321,79 +321,3 @@ def _here(
             warnings.append(str(error_here))
         else:
             yield error_here
-
-
-def cel_value(value: Any, schema: Object | None, *, is_resource: bool = False) -> Any:
-    """A value as rules see it: dates are times, names that CEL could not write are
-    escaped, unknown fields are not there.
-    """
-    schema = schema or {}
-    if isinstance(value, str):
-        return _string(value, schema.get("format"))
-    if isinstance(value, list):
-        return [cel_value(item, schema.get("items")) for item in value]
-    if not isinstance(value, dict):
-        return value
-    properties, additional = (
-        schema.get("properties"),
-        schema.get("additionalProperties"),
-    )
-    if properties is None and not is_resource:
-        inner = additional if isinstance(additional, dict) else None
-        return {key: cel_value(item, inner) for key, item in value.items()}
-    seen: dict[str, Any] = {}
-    for key, item in value.items():
-        if is_resource and key == "metadata":
-            seen[key] = {
-                name: item[name] for name in ("name", "generateName") if name in item
-            }
-        elif is_resource and key in ("apiVersion", "kind"):
-            seen[key] = item
-        elif key in (properties or {}):
-            child = (properties or {})[key]
-            seen[escaped(key)] = cel_value(
-                item,
-                child,
-                is_resource=bool(child.get("x-kubernetes-embedded-resource")),
-            )
-    return seen
-
-
-def _string(value: str, form: str | None) -> Any:
-    try:
-        if form in ("date", "date-time", "datetime"):
-            moment = timestamp_pb2.Timestamp()
-            moment.FromJsonString(
-                value if "T" in value.upper() else f"{value}T00:00:00Z"
-            )
-            return moment
-        if form == "byte":
-            return base64.b64decode(value)
-        if form == "duration":
-            return _duration(value)
-    except ValueError:
-        return value
-    return value
-
-
-_UNITS = {
-    "ns": 1e-9,
-    "us": 1e-6,
-    "µs": 1e-6,
-    "ms": 1e-3,
-    "s": 1.0,
-    "m": 60.0,
-    "h": 3600.0,
-    "d": 86400.0,
-    "w": 604800.0,
-}
-
-
-def _duration(text: str) -> duration_pb2.Duration:
-    parts = re.findall(r"(\d+(?:\.\d+)?)\s*(ns|us|µs|ms|s|m|h|d|w)", text)
-    if not parts:
-        raise ValueError(text)
-    seconds = sum(float(number) * _UNITS[unit] for number, unit in parts)
-    span = duration_pb2.Duration()
-    span.FromTimedelta(timedelta(seconds=-seconds if text.startswith("-") else seconds))
-    return span

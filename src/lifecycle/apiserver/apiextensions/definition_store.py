@@ -16,7 +16,7 @@ from lifecycle.api.custom_resources import storage_version
 from lifecycle.api.resources import Resource
 from lifecycle.api.wire import Object
 from lifecycle.apiserver.apiextensions.definitions import FINALIZER, set_crd_condition
-from lifecycle.apiserver.apiextensions.formats import FORMATS
+from lifecycle.apiserver.apiextensions.formats import is_unrecognized
 from lifecycle.apiserver.apiextensions.validation.definition import (
     validate_definition,
     validate_definition_status_update,
@@ -73,21 +73,14 @@ def definition_strategy(strategy: Strategy) -> Strategy:
     return replace(ours, earlier={"apiextensions.k8s.io/v1beta1": v1beta1})
 
 
-_UNCHECKED = {"int32", "int64", "float", "double"}
-
-
 def _formats(schema: Any, formats: dict[str, None]) -> None:
     if isinstance(schema, list):
         for each in schema:
             _formats(each, formats)
     elif isinstance(schema, dict):
         form = schema.get("format")
-        if (
-            isinstance(form, str)
-            and form
-            and form not in FORMATS
-            and form not in _UNCHECKED
-        ):
+        type_ = schema.get("type") or ""
+        if isinstance(form, str) and form and is_unrecognized(form, type_):
             formats[form] = None
         for key, value in schema.items():
             if key == "properties":

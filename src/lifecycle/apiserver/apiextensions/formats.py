@@ -1,36 +1,28 @@
 """Formats of strings that a schema may ask for.
 
 A format outside this list is no error: the server warns of it when the definition is
-written, and checks nothing.
+written, and checks nothing. A dash more or less makes no other format.
 
 Upstream: `apiextensions-apiserver/pkg/apiserver/validation/formats.go`
-(`supportedVersionedFormats`),
-`kube-openapi/pkg/validation/strfmt/{default,date,time,duration}.go`, v1.36.
+(`supportedVersionedFormats`, `GetUnrecognizedFormats`),
+`kube-openapi/pkg/validation/strfmt/default.go`,
+`kube-openapi/pkg/internal/third_party/govalidator`, v1.36.
 """
 
 from __future__ import annotations
 
-import base64
-import binascii
-import ipaddress
 import re
 from collections.abc import Callable
-from urllib.parse import urlsplit
+from typing import Any
 
-from lifecycle.api.go_regexp import compile_regexp
+from lifecycle.api.go_url import go_url_problem
 from lifecycle.api.validation import content
-
-_DATE_TIME = re.compile(
-    r"^(\d{4})-(\d{2})-(\d{2})[tT](?:[01]\d|2[0-3]):[0-5]\d:(?:[0-5]\d|60)(?:\.\d+)?(?:[zZ]|[+-](?:[01]\d|2[0-3]):?[0-5]\d)$"
-)
-_DATE = re.compile(r"^(\d{4})-(\d{2})-(\d{2})$")
-_DURATION = compile_regexp(
-    r"^[+-]?(?:0|(?:(?:\d+\.?\d*|\.\d+)\s*(?:ns|us|µs|μs|ms|s|m|h|d|w|[a-zA-Z]{3,})\s*)+)$"
-)
-_HOSTNAME = re.compile(
-    r"^(?=.{1,255}$)[a-zA-Z0-9_](?:[a-zA-Z0-9_-]{0,61}[a-zA-Z0-9])?(?:\.[a-zA-Z0-9_](?:[a-zA-Z0-9_-]{0,61}[a-zA-Z0-9])?)*\.?$"
-)
-_EMAIL = compile_regexp(r"^[^@\s]+@[^@\s]+\.?[^@\s]*$")
+from lifecycle.api.validation.addresses import is_go_ip, parse_ip, parse_network
+from lifecycle.api.wire import Object
+from lifecycle.apiserver.apiextensions.host_names import is_host_name
+from lifecycle.apiserver.apiextensions.mail_addresses import is_mail_address
+from lifecycle.apiserver.apiextensions.numbers_with_a_check import is_card, is_isbn
+from lifecycle.apiserver.apiextensions.times import is_date, is_date_time, is_duration
 
 
 def _matches(pattern: str) -> Callable[[str], bool]:
@@ -38,84 +30,82 @@ def _matches(pattern: str) -> Callable[[str], bool]:
     return lambda text: compiled.fullmatch(text) is not None
 
 
-def _address(version: int) -> Callable[[str], bool]:
-    def check(text: str) -> bool:
-        try:
-            return ipaddress.ip_address(text).version == version
-        except ValueError:
-            return False
-
-    return check
+def _is_ipv4(text: str) -> bool:
+    """One that has a dot: an IPv6 address may end in an IPv4 one."""
+    return "." in text and parse_ip(text) is not None
 
 
-def _cidr(text: str) -> bool:
-    try:
-        ipaddress.ip_network(text, strict=False)
-    except ValueError:
-        return False
-    return "/" in text
+def _is_isbn(*lengths: int) -> Callable[[str], bool]:
+    return lambda text: any(is_isbn(text, length) for length in lengths)
 
 
-def _date(text: str) -> bool:
-    match = _DATE.match(text)
-    return match is not None and _is_day(match)
-
-
-def _date_time(text: str) -> bool:
-    match = _DATE_TIME.match(text)
-    return match is not None and _is_day(match)
-
-
-def _is_day(match: re.Match[str]) -> bool:
-    year, month, day = (int(match[i]) for i in (1, 2, 3))
-    leap = year % 4 == 0 and (year % 100 != 0 or year % 400 == 0)
-    days = (31, 29 if leap else 28, 31, 30, 31, 30, 31, 31, 30, 31, 30, 31)
-    return 1 <= month <= 12 and 1 <= day <= days[month - 1]
-
-
-def _base64(text: str) -> bool:
-    try:
-        base64.b64decode(text, validate=True)
-    except (binascii.Error, ValueError):
-        return False
-    return True
-
-
-def _uri(text: str) -> bool:
-    try:
-        parts = urlsplit(text)
-    except ValueError:
-        return False
-    return bool(parts.scheme) or text.startswith("/")
-
-
-_UUID = r"[0-9a-fA-F]{8}-?[0-9a-fA-F]{4}-?%s-?%s-?[0-9a-fA-F]{12}"
-FORMATS: dict[str, Callable[[str], bool]] = {
-    "bsonobjectid": _matches(r"[0-9a-fA-F]{24}"),
-    "byte": _base64,
-    "cidr": _cidr,
-    "creditcard": _matches(r"[0-9 -]{13,19}"),
-    "date": _date,
-    "date-time": _date_time,
-    "datetime": _date_time,
-    "duration": lambda text: _DURATION.match(text) is not None,
-    "email": lambda text: _EMAIL.match(text) is not None,
-    "hexcolor": _matches(r"#?([0-9a-fA-F]{3}|[0-9a-fA-F]{6})"),
-    "hostname": lambda text: _HOSTNAME.match(text) is not None,
-    "ipv4": _address(4),
-    "ipv6": _address(6),
-    "isbn": _matches(r"(?:[0-9][ -]?){9}[0-9X]|(?:[0-9][ -]?){13}"),
-    "isbn10": _matches(r"(?:[0-9][ -]?){9}[0-9X]"),
-    "isbn13": _matches(r"(?:[0-9][ -]?){13}"),
+_HEX = "[0-9a-fA-F]"
+_BYTE_IN_COLOR = r"(0|[1-9][0-9]?|1[0-9][0-9]?|2[0-4][0-9]|25[0-5])"
+_BETWEEN = r"[\t\n\f\r ]*,[\t\n\f\r ]*"
+_UUID = f"{_HEX}{{8}}-?{_HEX}{{4}}-?%s-?%s-?{_HEX}{{12}}"
+_VARIANT = f"[89abAB]{_HEX}{{3}}"
+_MAC = "|".join(
+    (
+        *(f"{_HEX}{{2}}({s}{_HEX}{{2}}){{{n}}}" for s in ":-" for n in (5, 7, 19)),
+        *(rf"{_HEX}{{4}}(\.{_HEX}{{4}}){{{n}}}" for n in (2, 3, 9)),
+        *(f"{_HEX}{{{n}}}" for n in (12, 16, 40)),
+    )
+)
+_CHECKS: dict[str, Callable[[str], bool]] = {
+    "bsonobjectid": _matches(f"{_HEX}{{24}}"),
+    "byte": _matches(
+        r"([A-Za-z0-9+/]{4})*"
+        r"([A-Za-z0-9+/]{2}==|[A-Za-z0-9+/]{3}=|[A-Za-z0-9+/]{4})"
+    ),
+    "cidr": lambda text: parse_network(text) is not None,
+    "creditcard": is_card,
+    "date": is_date,
+    "date-time": is_date_time,
+    "duration": is_duration,
+    "email": is_mail_address,
+    "hexcolor": _matches(f"#?({_HEX}{{3}}|{_HEX}{{6}})"),
+    "hostname": is_host_name,
+    "ipv4": _is_ipv4,
+    "ipv6": lambda text: ":" in text and is_go_ip(text),
+    "isbn": _is_isbn(10, 13),
+    "isbn10": _is_isbn(10),
+    "isbn13": _is_isbn(13),
     "k8s-long-name": lambda text: not content.dns1123_subdomain(text),
     "k8s-short-name": lambda text: not content.dns1123_label(text),
-    "mac": _matches(r"(?:[0-9a-fA-F]{2}[:-]){5}[0-9a-fA-F]{2}"),
+    "mac": _matches(_MAC),
     "password": lambda text: True,
-    "rgbcolor": _matches(r"rgb\(\s*\d{1,3}\s*,\s*\d{1,3}\s*,\s*\d{1,3}\s*\)"),
-    "ssn": _matches(r"\d{3}[- ]?\d{2}[- ]?\d{4}"),
-    "uri": _uri,
-    "uuid": _matches(_UUID % ("[0-9a-fA-F]{4}", "[0-9a-fA-F]{4}")),
-    "uuid3": _matches(_UUID % ("3[0-9a-fA-F]{3}", "[0-9a-fA-F]{4}")),
-    "uuid4": _matches(_UUID % ("4[0-9a-fA-F]{3}", "[89abAB][0-9a-fA-F]{3}")),
-    "uuid5": _matches(_UUID % ("5[0-9a-fA-F]{3}", "[89abAB][0-9a-fA-F]{3}")),
+    "rgbcolor": _matches(
+        rf"rgb\([\t\n\f\r ]*{_BETWEEN.join([_BYTE_IN_COLOR] * 3)}[\t\n\f\r ]*\)"
+    ),
+    "ssn": _matches(
+        "[0-9]{3}[- ][0-9]{2}[- ][0-9]{4}"  # a rule takes fewer, another wants eleven
+    ),
+    "uri": lambda text: not go_url_problem(text, of_a_request=True),
+    "uuid": _matches(_UUID % (f"{_HEX}{{4}}", f"{_HEX}{{4}}")),
+    "uuid3": _matches(_UUID % (f"3{_HEX}{{3}}", f"{_HEX}{{4}}")),
+    "uuid4": _matches(_UUID % (f"4{_HEX}{{3}}", _VARIANT)),
+    "uuid5": _matches(_UUID % (f"5{_HEX}{{3}}", _VARIANT)),
 }
+_FORMATS = {name.replace("-", ""): check for name, check in _CHECKS.items()}
+_OF_NUMBERS = {"integer": ("int32", "int64"), "number": ("float", "double")}
+
+
+def checked_format(schema: Object) -> str:
+    """The format of a schema, if it is one that values of its type are checked for."""
+    form: Any = schema.get("format")
+    if not isinstance(form, str):
+        return ""
+    return "" if is_unrecognized(form, schema.get("type") or "") else form
+
+
+def is_unrecognized(form: str, type_: str) -> bool:
+    """A format that nobody checks for this type (empty: whatever may be a string)."""
+    if type_ in ("", "string"):
+        return form.replace("-", "") not in _FORMATS
+    return form not in _OF_NUMBERS.get(type_, ())
+
+
+def is_of_format(text: str, form: str) -> bool:
+    """Is a text what a format asks for? Formats of numbers ask nothing of it."""
+    check = _FORMATS.get(form.replace("-", ""))
+    return check is None or check(text)

@@ -28,13 +28,14 @@ from lifecycle.api.go_json.encode import marshal
 from lifecycle.api.go_regexp import compile_regexp
 from lifecycle.api.same_value import same_value
 from lifecycle.api.wire import Object
-from lifecycle.apiserver.apiextensions.formats import FORMATS
+from lifecycle.apiserver.apiextensions.formats import checked_format, is_of_format
 
 ABSENT: Any = object()
 """There is no old value to compare with."""
 
 NO_PATH = "<nil>"
-_NUMERIC_FORMATS = ("int32", "int64", "float", "double")
+_NO_FLOAT32 = 2.0**128 - 2.0**103
+"""The smallest number that is rounded to one which 32 bits cannot hold."""
 
 
 def validate_value(
@@ -100,9 +101,9 @@ def _type_errors(value: Any, schema: Object, path: str) -> list[FieldError]:
     if actual_type == "number" and "integer" in types and _is_json_integer(value):
         return []
     wanted = ",".join(types)
-    known = schema.get("format") in {*_NUMERIC_FORMATS, *FORMATS}
-    if known and not isinstance(value, str | list):
-        wanted = schema["format"]
+    form = checked_format(schema)
+    if form and not isinstance(value, str | list):
+        wanted = form
         actual_type = {"number": "float64", "integer": "int64"}.get(actual_type, "")
     message = f"{path} in body must be of type {wanted}: {go_quote(actual_type)}"
     return [FieldError(TYPE_INVALID, path or NO_PATH, actual_type, message)]
@@ -186,25 +187,27 @@ def _string(value: str, schema: Object, path: str) -> list[FieldError]:
         errors.append(
             invalid(path, value, f"{path} in body should match '{unmatched}'")
         )
-    check = FORMATS.get(schema.get("format") or "")
-    if check is not None and not check(value):
-        detail = f"{path} in body must be of type {schema['format']}: {go_quote(value)}"
+    form = checked_format(schema)
+    if form and not is_of_format(value, form):
+        detail = f"{path} in body must be of type {form}: {go_quote(value)}"
         errors.append(FieldError(TYPE_INVALID, path or NO_PATH, value, detail))
     return errors
 
 
 def _range_errors(value: int | float, schema: Object, path: str) -> list[FieldError]:
-    """An integer is one that 64 bits (its format: 32) can hold. Upstream:
-    `IsValueValidAgainstRange` in `go-openapi/validate`.
+    """An integer is one that 64 bits (its format: 32) can hold, a float one that 32
+    can. Upstream: `IsValueValidAgainstRange` in `kube-openapi/pkg/validation/validate`.
     """
-    if schema.get("type") != "integer":
-        return []
-    form = schema.get("format", "")
-    whole = isinstance(value, int) or value.is_integer()
-    if whole and _is_int64(value, 32 if form == "int32" else 64):
+    form, type_ = checked_format(schema), schema.get("type")
+    if type_ == "integer":
+        whole = isinstance(value, int) or value.is_integer()
+        fits = whole and _is_int64(value, 32 if form == "int32" else 64)
+    else:
+        fits = form != "float" or abs(value) < _NO_FLOAT32
+    if fits:
         return []
     which = f"with format {form}" if form else "(default format)"
-    text = f"Checked value must be of type integer {which} in {path}"
+    text = f"Checked value must be of type {type_} {which} in {path}"
     return [_composite(text)]
 
 

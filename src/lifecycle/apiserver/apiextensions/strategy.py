@@ -19,6 +19,7 @@ from typing import Any
 from lifecycle.api import fast_json, status
 from lifecycle.api.field_errors import FieldError, invalid
 from lifecycle.api.go_format import go_value
+from lifecycle.api.go_json.encode import go_float
 from lifecycle.api.resources import Resource
 from lifecycle.api.schema import compile_schema, decode
 from lifecycle.api.schema.decode import CannotBeHandledError
@@ -370,13 +371,15 @@ def _of_another_type(here: str, value: Any, expected: str) -> str:
     )
 
 
-_HAS_WHOLE_FLOATS = re.compile(rb"[0-9](\.0|e\+?[0-9]+)[],}]").search
-"""Or may have: it could be part of a text."""
+_MAY_BE_A_WHOLE_FLOAT = re.compile(rb"[0-9](\.0|e\+?[0-9]+|[0-9]{18})[],}]").search
+"""Or it is part of a text, or an integer that 64 bits can hold."""
 
 
 def canonicalize(obj: Object) -> None:
-    """Each `1.0` becomes a `1`: so a float without a fraction is printed."""
-    if _HAS_WHOLE_FLOATS(fast_json.dumps(obj)):
+    """Each `1.0` becomes a `1`: so a float without a fraction is printed. An integer of
+    more than 64 bits is a float, of which seventeen digits are printed and then zeros.
+    """
+    if _MAY_BE_A_WHOLE_FLOAT(fast_json.dumps(obj)):
         obj.update(_as_go_prints(obj))
 
 
@@ -387,6 +390,8 @@ def _as_go_prints(value: Any) -> Any:
         return list(map(_as_go_prints, value))
     if isinstance(value, float) and value.is_integer() and abs(value) < 1 << 63:
         return int(value)
+    if type(value) in (int, float) and 1 << 63 <= value < 1 << 64:
+        return int(go_float(float(value)))
     return value
 
 

@@ -4,14 +4,27 @@ A review asks about a request that nobody makes: the same authorizers answer it,
 spec is turned into the same question. Here are also the rules that a spec has to keep.
 
 Upstream: `pkg/registry/authorization/util/helpers.go` (`ResourceAttributesFrom`,
-`NonResourceAttributesFrom`), `pkg/apis/authorization/validation/validation.go`, v1.36.
+`NonResourceAttributesFrom`, `BuildEvaluationError`),
+`pkg/apis/authorization/validation/validation.go`, v1.36.
 """
 
 from __future__ import annotations
 
+from collections.abc import Callable, Iterable
+
+from lifecycle.api.fields import escape_value, parse_field_selector
+from lifecycle.api.label_requirements import new_requirement
+from lifecycle.api.labels import parse_selector
+from lifecycle.api.status import StatusError
 from lifecycle.api.wire import Object, RequestInfo, UserInfo
 
-_OPERATORS = {"In": "in", "NotIn": "notin"}
+_OPERATORS = ("In", "NotIn")
+_LABEL_OPERATORS = {
+    "In": "in",
+    "NotIn": "notin",
+    "Exists": "exists",
+    "DoesNotExist": "!",
+}
 
 
 def request_info_from(spec: Object) -> RequestInfo:
@@ -34,8 +47,8 @@ def request_info_from(spec: Object) -> RequestInfo:
         resource=what.get("resource", ""),
         subresource=what.get("subresource", ""),
         name=what.get("name", ""),
-        field_selector=_field_selector(what.get("fieldSelector") or {}),
-        label_selector=_label_selector(what.get("labelSelector") or {}),
+        field_selector=",".join(_fields(what.get("fieldSelector") or {})[0]),
+        label_selector=",".join(_labels(what.get("labelSelector") or {})[0]),
     )
 
 
@@ -53,29 +66,63 @@ def user_from(spec: Object) -> UserInfo:
     )
 
 
-def _field_selector(selector: Object) -> str:
-    if selector.get("rawSelector"):
-        return str(selector["rawSelector"])
-    terms = []
-    for requirement in selector.get("requirements") or ():
+def selector_problems(spec: Object) -> list[str]:
+    """What a review says of selectors that are left out of the question, or in part.
+    Upstream: `BuildEvaluationError`.
+    """
+    what = spec.get("resourceAttributes") or {}
+    problems = []
+    for key, read in (("fieldSelector", _fields), ("labelSelector", _labels)):
+        kept, failed = read(what.get(key) or {})
+        if failed:
+            how = "partially ignored" if kept else "ignored"
+            problems.append(
+                f"spec.resourceAttributes.{key} {how} due to parse error",
+            )
+    return problems
+
+
+def _fields(selector: Object) -> tuple[list[str], bool]:
+    """Terms of a field selector, and whether some could not be read. A requirement has
+    one value.
+    """
+    if not selector.get("requirements"):
+        return _raw(selector, lambda text: parse_field_selector(text).requirements)
+    terms, failed = [], False
+    for requirement in selector["requirements"]:
         values = requirement.get("values") or []
         if len(values) == 1 and requirement.get("operator") in _OPERATORS:
             sign = "=" if requirement["operator"] == "In" else "!="
-            terms.append(f"{requirement.get('key', '')}{sign}{values[0]}")
-    return ",".join(terms)
+            value = escape_value(values[0])
+            terms.append(f"{requirement.get('key', '')}{sign}{value}")
+        else:
+            failed = True
+    return terms, failed
 
 
-def _label_selector(selector: Object) -> str:
-    if selector.get("rawSelector"):
-        return str(selector["rawSelector"])
-    terms = []
-    for requirement in selector.get("requirements") or ():
-        key, operator = requirement.get("key", ""), requirement.get("operator")
-        if operator in _OPERATORS:
-            terms.append(
-                f"{key} {_OPERATORS[operator]}"
-                f" ({','.join(requirement.get('values') or ())})"
-            )
-        elif operator in ("Exists", "DoesNotExist"):
-            terms.append(key if operator == "Exists" else f"!{key}")
-    return ",".join(terms)
+def _labels(selector: Object) -> tuple[list[str], bool]:
+    """The same of a label selector. Upstream: `labelSelectorAsSelector`."""
+    if not selector.get("requirements"):
+        return _raw(selector, lambda text: parse_selector(text).requirements)
+    terms, failed = [], False
+    for requirement in selector["requirements"]:
+        operator = _LABEL_OPERATORS.get(requirement.get("operator", ""))
+        try:
+            if operator is None:
+                raise ValueError("not a valid label selector operator")
+            values = requirement.get("values") or ()
+            found = new_requirement(requirement.get("key", ""), operator, values)
+        except (StatusError, ValueError):
+            failed = True
+        else:
+            terms.append(str(found))
+    return terms, failed
+
+
+def _raw(
+    selector: Object, parse: Callable[[str], Iterable[object]]
+) -> tuple[list[str], bool]:
+    try:
+        return list(map(str, parse(selector.get("rawSelector") or ""))), False
+    except (StatusError, ValueError):
+        return [], True

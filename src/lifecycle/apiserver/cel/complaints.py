@@ -97,6 +97,10 @@ _RUNTIME = (
     ),
     (re.compile(r"(?:divide|modulus) by zero$"), "division by zero"),
     (
+        re.compile("malformed UTF-8 bytes$"),
+        "invalid UTF-8 in bytes, cannot convert to string",
+    ),
+    (
         re.compile(r"No value with name \"?(.*?)\"? found in Activation.*"),
         r"no such attribute(s): \1",
     ),

@@ -380,10 +380,8 @@ class ResourceStore:
             )
         if causes:
             raise await self._invalid(new, scope.name, causes, scope)
-        if not scope.subresource:
-            scope.warnings.extend(
-                await beside(scope.size, self.strategy.warnings_on_update, new, old)
-            )
+        warn = self.strategy.warnings_of_update(scope.subresource)
+        scope.warnings.extend(await beside(scope.size, warn, new, old))
         await beside(scope.size, self.strategy.canonicalize, new)
         await validate(new, old)
         if is_unchanged(new, old) and not await self._is_stale(key):

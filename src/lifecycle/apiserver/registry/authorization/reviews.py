@@ -23,7 +23,11 @@ from lifecycle.api.schema.internal_types import internal_value
 from lifecycle.api.status import bad_request
 from lifecycle.api.wire import ANONYMOUS, Object, Request, UserInfo
 from lifecycle.api.worker import beside, size_of
-from lifecycle.apiserver.authz.access_review_spec import request_info_from, user_from
+from lifecycle.apiserver.authz.access_review_spec import (
+    request_info_from,
+    selector_problems,
+    user_from,
+)
 from lifecycle.apiserver.authz.authorizer import Authorizer, Decision, decide
 from lifecycle.apiserver.authz.union import aggregate
 from lifecycle.apiserver.registry.metadata import in_go_order
@@ -127,8 +131,10 @@ class AccessReviews:
             status["denied"] = True
         if verdict.reason:
             status["reason"] = verdict.reason
-        if verdict.error:
-            status["evaluationError"] = verdict.error
+        problems = await beside(size_of(spec), selector_problems, spec)
+        if verdict.error or problems:
+            said = [verdict.error] if verdict.error else []
+            status["evaluationError"] = "; ".join((*said, *problems))
         return {**obj, "metadata": obj.get("metadata") or {}, "status": status}
 
 

@@ -122,6 +122,7 @@ class UpdateStrategy:
     """What such a write cannot touch, so that nobody comes to own it by one: most are
     a status's. Upstream: `GetResetFields`.
     """
+    warnings_on_update: WarningsUpdate = no_warnings
 
 
 @dataclass(slots=True, frozen=True)
@@ -278,6 +279,13 @@ class Strategy:
     def in_version(self, requested: str) -> Strategy:
         """The rules of what was sent in an earlier version, if there are others."""
         return self.earlier.get(requested, self)
+
+    def warnings_of_update(self, subresource: str) -> WarningsUpdate:
+        """Who warns of a write, through a subresource or (empty) of the whole."""
+        if not subresource:
+            return self.warnings_on_update
+        through = self.subresources.get(subresource)
+        return no_warnings if through is None else through.warnings_on_update
 
     def get_reset_fields(self, subresource: str) -> Fields:
         """What a write this way cannot touch, however much of the object a client

@@ -27,6 +27,7 @@ GROUPS = {
 }
 """Lists of a pod's status, and of its spec what they are about."""
 
+_MAPPED = ("containerName", "resourceName", "requestName")
 _HEALTH = ("Healthy", "Unhealthy", "Unknown")
 
 
@@ -60,20 +61,18 @@ def validate_container_statuses(status: Object, spec: Object) -> list[FieldError
 def _validate_allocated(
     entry: Object, container: Object | None, path: str
 ) -> list[FieldError]:
-    """The state of each device, of which a container has each once. A container that
+    """The state of each device, of which a resource has each once. A container that
     the pod has not is not asked for them.
     """
     errors = []
-    seen: set[str] = set()
     for index, allocated in enumerate(entry.get("allocatedResourcesStatus") or ()):
         here = f"{path}.allocatedResourcesStatus[{index}]"
         name = allocated.get("name", "")
+        why = ""
         if container is not None:
             why = _not_asked_for(name, container.get("resources") or {})
-            errors += [invalid(f"{here}.name", Named(name), why)] if why else []
-        if name in seen:
-            errors.append(duplicate(f"{here}.name", Named(name)))
-        seen.add(name)
+        if why:
+            errors.append(invalid(f"{here}.name", Named(name), why))
         devices: set[str] = set()
         for position, device in enumerate(allocated.get("resources") or ()):
             health, device_id = device.get("health", ""), device.get("resourceID", "")
@@ -143,25 +142,36 @@ def _validate_extended(extended: Object, spec: Object) -> list[FieldError]:
     if not mappings:
         why = "at least one request mapping is required"
         errors.append(required(f"{path}.requestMappings", why))
-    names = {
-        container.get("name", "")
+    asked = {
+        container.get("name", ""): (container.get("resources") or {}).get("requests")
         for group in ("initContainers", "containers")
         for container in spec.get(group) or ()
     }
+    seen: set[tuple[str, ...]] = set()
     for index, mapping in enumerate(mappings):
-        container = mapping.get("containerName", "")
-        if container not in names:
+        here = f"{path}.requestMappings[{index}]"
+        names = {key: mapping.get(key, "") for key in _MAPPED}
+        container, resource, request = names.values()
+        if container not in asked:
             why = (
                 "must match the name of an entry in spec.initContainers.name or"
                 " spec.containers.name"
             )
-            here = f"{path}.requestMappings[{index}].containerName"
-            errors.append(invalid(here, container, why))
-        request = mapping.get("requestName", "")
+            errors.append(invalid(f"{here}.containerName", container, why))
+        elif resource not in (asked[container] or ()):
+            why = (
+                "must match the extended resource name of an entry in"
+                " spec.initContainers.resources.requests or"
+                " spec.containers.resources.requests"
+            )
+            errors.append(invalid(f"{here}.resourceName", resource, why))
         errors += [
             invalid(f"{path}.requestName", request, why)
             for why in content.dns1123_label(request)
         ]
+        if (container, resource, request) in seen:
+            errors += [duplicate(f"{here}.{key}", name) for key, name in names.items()]
+        seen.add((container, resource, request))
     name = extended.get("resourceClaimName", "")
     if not name:
         return [*errors, required(f"{path}.resourceClaimName")]

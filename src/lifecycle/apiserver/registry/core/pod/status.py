@@ -8,14 +8,20 @@ from __future__ import annotations
 
 from typing import Any
 
-from lifecycle.api.field_errors import FieldError, Named, forbidden, invalid
+from lifecycle.api.field_errors import FieldError, Named, forbidden, internal, invalid
 from lifecycle.api.fieldpath.field_sets import LEAF
 from lifecycle.api.restart_policy import (
     all_containers_could_restart,
     container_should_restart,
 )
+from lifecycle.api.schema.internal_types import internal_value
 from lifecycle.api.validation import content
-from lifecycle.api.validation.addresses import validate_legacy_ip
+from lifecycle.api.validation.addresses import (
+    is_ipv6,
+    parse_ip,
+    validate_legacy_ip,
+    warnings_for_ip,
+)
 from lifecycle.api.wire import Object
 from lifecycle.apiserver.registry.core.pod.annotations import (
     validate_annotation_updates,
@@ -95,6 +101,9 @@ def validate_update(new: Object, old: Object) -> list[FieldError]:
             invalid("status.nominatedNodeName", nominated, why)
             for why in content.dns1123_subdomain(nominated)
         ]
+        if (new.get("spec") or {}).get("nodeName"):
+            why = "may not be set on pods that are already bound to a node"
+            errors.append(forbidden("status.nominatedNodeName", why))
     if (status.get("qosClass") or "") != (before.get("qosClass") or ""):
         errors.append(
             invalid("status.qosClass", Named(status.get("qosClass") or ""), IMMUTABLE)
@@ -105,28 +114,53 @@ def validate_update(new: Object, old: Object) -> list[FieldError]:
         )
     spec = new.get("spec") or {}
     errors += validate_claim_statuses(status, spec)
-    errors += _validate_addresses(status, before)
+    errors += _validate_addresses(status, before, "podIPs", "core/v1.PodIP")
+    hosts = status.get("hostIPs") or []
+    if hosts and status.get("hostIP", "") != hosts[0].get("ip", ""):
+        first, why = hosts[0].get("ip", ""), "must be equal to `hostIP`"
+        errors.append(invalid("status.hostIPs[0].ip", first, why))
+    errors += _validate_addresses(status, before, "hostIPs", "core/v1.HostIP")
     return errors + validate_container_statuses(status, spec)
 
 
-def _validate_addresses(status: Object, before: Object) -> list[FieldError]:
-    errors: list[FieldError] = []
-    hosts = status.get("hostIPs") or []
-    if hosts and status.get("hostIP", "") != hosts[0].get("ip", ""):
-        errors.append(
-            invalid(
-                "status.hostIPs[0].ip",
-                hosts[0].get("ip", ""),
-                "must be equal to `hostIP`",
-            )
-        )
-    for group in ("podIPs", "hostIPs"):
-        known = [entry.get("ip", "") for entry in before.get(group) or ()]
-        for index, entry in enumerate(status.get(group) or ()):
-            errors += validate_legacy_ip(
-                entry.get("ip", ""), f"status.{group}[{index}]", known
-            )
+def _validate_addresses(
+    status: Object, before: Object, group: str, type_: str
+) -> list[FieldError]:
+    """Each is one, and of two each has a family of its own. Upstream: `validatePodIPs`,
+    `validateHostIPs`.
+    """
+    path = f"status.{group}"
+    known = [entry.get("ip", "") for entry in before.get(group) or ()]
+    ips = [entry.get("ip", "") for entry in status.get(group) or ()]
+    errors = [
+        error
+        for index, ip in enumerate(ips)
+        for error in validate_legacy_ip(ip, f"{path}[{index}]", known)
+    ]
+    if len(ips) < 2:
+        return errors
+    unread = next((i for i, ip in enumerate(ips) if parse_ip(ip) is None), None)
+    if unread is not None:
+        why = f"error:invalid IP[{unread}]: {ips[unread]}"
+        errors.append(internal(path, f"failed to check for dual stack with {why}"))
+    if unread is not None or len(ips) > 2 or is_ipv6(ips[0]) == is_ipv6(ips[1]):
+        shown = internal_value(f"[]{type_}", status[group])
+        why = "may specify no more than one IP for each IP family"
+        errors.append(invalid(path, shown, why))
     return errors
+
+
+def warnings_on_update(new: Object, old: Object) -> list[str]:
+    """Addresses that are not written as everybody does."""
+    status = new.get("status") or {}
+    return [
+        warning
+        for group in ("podIPs", "hostIPs")
+        for index, entry in enumerate(status.get(group) or ())
+        for warning in warnings_for_ip(
+            entry.get("ip", ""), f"status.{group}[{index}].ip"
+        )
+    ]
 
 
 def _not_negative_generation(holder: Object, path: str) -> list[FieldError]:
@@ -173,6 +207,7 @@ def _validate_stays_terminated(
 STATUS = UpdateStrategy(
     prepare_for_update,
     validate_update,
+    warnings_on_update=warnings_on_update,
     reset_fields={
         "f:metadata": {"f:deletionTimestamp": LEAF, "f:ownerReferences": LEAF},
         "f:spec": LEAF,

@@ -80,6 +80,8 @@ def decode(obj: object, api_version: str, kind: str) -> tuple[Object, list[str]]
     ips = status.get("podIPs") or [{}]
     if status.get("podIP") and status["podIP"] != ips[0].get("ip"):
         status["podIPs"] = [{"ip": status["podIP"]}]
+    elif ips[0].get("ip"):
+        status["podIP"] = ips[0]["ip"]
     if not (decoded.get("metadata") or {}).get("uid"):
         empties.kept(decoded, strict, "spec.overhead")
     if isinstance(strict, empties.Strict) and strict.empties:
