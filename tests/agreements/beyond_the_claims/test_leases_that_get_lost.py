@@ -80,7 +80,7 @@ def test_who_cannot_renew_steps_down_at_the_deadline(why: Exception) -> None:
 
 @pytest.mark.parametrize("why", REFUSALS, ids=repr)
 def test_a_renewal_that_fails_is_tried_again_after_a_look(why: Exception) -> None:
-    """Whatever was wrong with the write (upstream: "Failed to update lock optimistically, falling back to slow path")."""
+    """Whatever was wrong with the write (upstream: "Failed to update lease optimistically, falling back to slow path")."""
 
     async def main() -> tuple[list[str], list[str]]:
         async with own_server() as server:

@@ -145,3 +145,23 @@ def test_who_is_refused_has_done_nothing_and_goes_on() -> None:
     acted = on_virtual_time(reconcile_old_replica_sets(control, [before, after], [before], after, deployment))
     assert acted is False
     assert asked == [("old", 0)]
+
+
+@pytest.mark.parametrize(("dying", "left"), [(0, 3), (2, 3)])
+def test_pods_that_go_already_are_no_reserve(dying: int, left: int) -> None:
+    """A set of size 0 whose pods are still there, and available, is none that may be counted on: upstream's `allRSs` are
+    then the active old ones and the new one.
+    """
+
+    class Control:
+        async def scale_replica_set_and_record_event(self, rs: Object, size: int, _: Object) -> tuple[bool, Object]:
+            sizes.append((rs["metadata"]["name"], size))
+            return True, {**rs, "spec": {**rs["spec"], "replicas": size}}
+
+    sizes = list[tuple[str, int]]()
+    rolling = {"type": "RollingUpdate", "rollingUpdate": {"maxSurge": 1, "maxUnavailable": 1}}
+    deployment: Object = {"metadata": {"name": "web"}, "spec": {"replicas": 4, "strategy": rolling}}
+    gone, before, after = _set("gone", 0, dying), _set("old", 4, 4), _set("new", 0, 0)
+    control: Any = Control()
+    assert on_virtual_time(reconcile_old_replica_sets(control, [gone, before, after], [before], after, deployment))
+    assert sizes == [("old", left)]
