@@ -116,3 +116,12 @@ def test_all_arrive_before_anybody_is_told_that_all_have_been_seen() -> None:
 
 def test_how_far_back_the_api_remembers_is_not_how_far_back_the_store_does() -> None:
     assert _too_old() == "too old resource version: 1 (4)"
+
+
+def test_who_asks_for_another_selection_gets_an_informer_of_its_own() -> None:
+    factory = SharedInformerFactory(Client(_ADeletionOutOfTheBlue(), "reader"))
+    selections: list[dict[str, str]] = [{}, {"namespace": "a"}, {"label_selector": "a=b"}, {"field_selector": "a=b"}]
+    rows = (MAPS, resource("secrets"))
+    informers = [factory.informer(row, **selection) for row in rows for selection in selections]
+    assert len({id(informer) for informer in informers}) == len(informers)
+    assert [factory.informer(row, **selection) for row in rows for selection in selections] == informers
