@@ -44,8 +44,8 @@ def test_and_none_a_second_time_before_all_were() -> None:
 
 
 def test_what_would_be_done_sooner_goes_first_though_it_came_later() -> None:
-    """Two queues have used as much so far; what waits in one takes five seats, and in the other one. Upstream: `findDispatchQueueToBoundLocked`
-    compares when the first request of each would be *done*, in virtual time.
+    """Two queues have used as much so far; what waits in one takes five seats, and in the other one. Upstream's
+    `findDispatchQueueToBoundLocked` compares when the first request of each would be *done*, in virtual time.
     """
     level, order = QueueSet(5, 3, 50), list[str]()
     blocking = level.start(("level", "first"), (0,), Work(5), 0.0)

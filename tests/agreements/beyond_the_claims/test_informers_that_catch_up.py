@@ -110,6 +110,18 @@ def test_what_came_and_went_while_nobody_looked_is_deleted_as_well() -> None:
     assert deltas == [(ADDED, "brief"), (DELETED, "brief")]
 
 
+def test_all_have_been_seen_when_what_was_queued_before_the_list_has_been_seen_as_well() -> None:
+    queue = RealFIFO(Indexer(), lambda: None)
+    queue.add({"metadata": {"name": "early"}})
+    queue.replace([{"metadata": {"name": "early"}}, {"metadata": {"name": "late"}}])
+    seen = []
+    while len(queue):
+        seen.append(queue.has_synced)
+        queue.pop()
+    assert seen == [False, False, False]
+    assert queue.has_synced
+
+
 def test_all_arrive_before_anybody_is_told_that_all_have_been_seen() -> None:
     assert _all_arrive(1200)
 

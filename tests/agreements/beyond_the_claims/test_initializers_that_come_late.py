@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import base64
 import logging
 
 import pytest
@@ -14,6 +15,14 @@ from lifecycle.api.wire import Object, Request, Response
 from lifecycle.client.rest import Client
 from lifecycle.cluster.rehearsal import on_virtual_time
 from lifecycle.historical.controllers.initializer_controller import InitializerController
+from lifecycle.historical.controllers.initializer_examples import (
+    ANNOTATION,
+    SHORTEST,
+    SIDECAR,
+    Refused,
+    inject_sidecar,
+    refuse_short_secret,
+)
 
 MAPS = resource("configmaps")
 LATE = "late.example.com"
@@ -60,3 +69,23 @@ def test_what_is_gone_needs_nobody_and_what_has_changed_is_tried_again(
     written = on_virtual_time(main())
     assert written >= 1
     assert (written > 1) is again
+
+
+def test_a_sidecar_is_put_in_once() -> None:
+    workload = {"metadata": {"name": "web"}, "spec": {"template": {"spec": {"containers": [{"name": "web"}]}}}}
+    wanted = {**workload, "metadata": {"name": "web", "annotations": {ANNOTATION: "true"}}}
+    for _ in range(2):
+        inject_sidecar(wanted)
+    assert [each["name"] for each in wanted["spec"]["template"]["spec"]["containers"]] == ["web", SIDECAR["name"]]
+    inject_sidecar(workload)
+    assert [each["name"] for each in workload["spec"]["template"]["spec"]["containers"]] == ["web"]
+
+
+@pytest.mark.parametrize(("length", "refused"), [(SHORTEST - 1, True), (SHORTEST, False), (SHORTEST + 1, False)])
+def test_a_secret_of_the_least_length_is_long_enough(length: int, refused: bool) -> None:
+    secret = {"data": {"password": base64.b64encode(b"x" * length).decode()}}
+    if not refused:
+        refuse_short_secret(secret)
+        return
+    with pytest.raises(Refused, match=f"password has {length} characters"):
+        refuse_short_secret(secret)

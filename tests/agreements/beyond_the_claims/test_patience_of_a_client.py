@@ -8,6 +8,7 @@ import pytest
 
 from lifecycle.api.wire import Request, Response
 from lifecycle.cluster.rehearsal import on_virtual_time
+from lifecycle.kubectl.failures import ConnectionFailed
 from lifecycle.kubectl.request.throttling import RetryTransport, TokenBucket
 
 
@@ -90,3 +91,34 @@ def test_whoever_is_asked_for_patience_tries_again_and_takes_a_token_each_time(
     came, code = on_virtual_time(main())
     assert came == pytest.approx(times)
     assert code == (200 if len(times) == refusals + 1 else status)
+
+
+@pytest.mark.parametrize(
+    ("method", "kind", "times"),
+    [
+        ("GET", "eof", list(range(11))),  # a second later, and ten times at most
+        ("POST", "eof", [0]),  # it may have arrived
+        ("PATCH", "eof", [0]),
+        ("GET", "refused", [0]),
+        ("GET", "timeout", [0]),
+    ],
+)
+def test_only_what_asks_is_sent_again_into_a_broken_connection(method: str, kind: str, times: list[float]) -> None:
+    class Broken:
+        async def round_trip(self, request: Request) -> Response:
+            came.append(asyncio.get_running_loop().time() - began)
+            raise ConnectionFailed("EOF", kind, "h:1")
+
+        async def close(self) -> None:
+            """Nothing is open."""
+
+    came, began = list[float](), 0.0
+
+    async def main() -> None:
+        nonlocal began
+        began = asyncio.get_running_loop().time()
+        with pytest.raises(ConnectionFailed):
+            await RetryTransport(Broken(), TokenBucket(100.0, 100)).round_trip(Request(method, "/version"))
+
+    on_virtual_time(main())
+    assert came == pytest.approx(times)
