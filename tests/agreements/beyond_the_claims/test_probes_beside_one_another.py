@@ -7,6 +7,7 @@ from typing import Any
 
 import pytest
 
+from lifecycle.api.resources import resource
 from lifecycle.api.wire import Object
 from lifecycle.cluster.one_node import OneNode, on_one_node
 
@@ -49,3 +50,23 @@ def test_who_has_started_is_asked_at_once_whether_it_is_ready_and_not_a_period_l
         return [early, _states(await node.pod("p"))]
 
     assert on_one_node(scene) == [(False, False), (True, True)]
+
+
+def test_a_container_that_has_started_is_not_said_to_be_ready_for_a_moment() -> None:
+    async def scene(node: OneNode) -> list[tuple[Any, Any]]:
+        seen = list[tuple[Any, Any]]()
+        frames = await node.admin.watch(resource("pods"), "default", bookmarks=False)
+
+        async def follow() -> None:
+            async for frame in frames:
+                if frame.object["status"].get("containerStatuses"):
+                    seen.append(_states(frame.object))
+
+        following = asyncio.create_task(follow())
+        probes = {"startupProbe": {**FINE, "periodSeconds": 3}, "readinessProbe": {**ILL, "periodSeconds": 1}}
+        await node.run_pod("p", seconds=15, container=probes)
+        following.cancel()
+        await asyncio.gather(following, return_exceptions=True)
+        return list(dict.fromkeys(seen))
+
+    assert on_one_node(scene) == [(False, False), (True, False)]

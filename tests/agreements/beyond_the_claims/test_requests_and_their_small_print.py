@@ -115,3 +115,27 @@ def test_a_plugin_sees_its_own_kinds_of_its_own_group(
     row = resource(plural.partition(".")[0])
     _, _, group = plural.partition(".")
     assert plugin().handles(replace(row, group=group), subresource, operation) is handles
+
+
+def test_a_pods_own_tolerations_stay_before_those_that_it_is_given() -> None:
+    own = {"key": "gpu", "operator": "Exists", "effect": "NoSchedule"}
+    given = [
+        {"key": f"node.kubernetes.io/{what}", "operator": "Exists", "effect": "NoExecute", "tolerationSeconds": 300}
+        for what in ("not-ready", "unreachable")
+    ]
+    mine = {**given[1], "tolerationSeconds": 5}
+
+    async def scene(server: GenericAPIServer, client: Client) -> list[list[Any]]:
+        account = {"kind": "ServiceAccount", "apiVersion": "v1", "metadata": {"name": "default"}}
+        await client.create(resource("serviceaccounts"), account, "default")
+        told = []
+        for number, wished in enumerate(([own], [mine], [{"operator": "Exists"}], [])):
+            body = {
+                "metadata": {"name": f"p{number}"},
+                "spec": {"containers": [{"name": "c", "image": "i"}], "tolerations": wished},
+            }
+            made = await client.create(resource("pods"), {"kind": "Pod", "apiVersion": "v1", **body}, "default")
+            told.append(made["spec"]["tolerations"])
+        return told
+
+    assert on_a_server(scene) == [[own, *given], [mine, given[0]], [{"operator": "Exists"}], given]
