@@ -94,9 +94,12 @@ def test_a_name_leads_to_what_it_says(name: str, qtype: str, found: set[tuple[st
 
 def test_addresses_are_all_found_and_of_ports_as_many_as_an_answer_could_hold() -> None:
     ends = [{"addresses": [f"10.1.{number // 250}.{number % 250 + 1}"]} for number in range(MOST_TARGETS + 9)]
-    services = [_service("large", clusterIP="None", clusterIPs=["None"])]
-    many = KubernetesPlugin(ServiceIndex.of(services, [_slice("large", "IPv4", *ends)], ["shop"], 7))
-    assert len({target.host for target in many.targets("large.shop.svc.cluster.local.", "A")}) == len(ends)
+    six = [{"addresses": [f"fd00::{number + 1:x}"]} for number in range(MOST_TARGETS + 9)]
+    services = [_service(name, clusterIP="None", clusterIPs=["None"]) for name in ("large", "six")]
+    slices = [_slice("large", "IPv4", *ends), _slice("six", "IPv6", *six)]
+    many = KubernetesPlugin(ServiceIndex.of(services, slices, ["shop"], 7))
+    for name, qtype in (("large", "A"), ("six", "AAAA")):
+        assert len({target.host for target in many.targets(f"{name}.shop.svc.cluster.local.", qtype)}) == len(ends)
     assert len(many.targets("_http._tcp.large.shop.svc.cluster.local.", "SRV")) == MOST_TARGETS
 
 
