@@ -31,11 +31,12 @@ def _computed() -> float:
 
 
 def forget_scenes() -> None:
-    """Agreements and claims play their scenes once and remember them: whoever asks second would run nothing of them. (Not what
-    `lifecycle.agreements.forgetting` does for tests: what is measured can be another package of that name.)
+    """Agreements and claims play their scenes once and remember them, and so do some files of tests: whoever asks second would run
+    nothing of them. (Not what `lifecycle.agreements.forgetting` does for tests: what is measured can be another package of that
+    name.)
     """
     for name, module in list(sys.modules.items()):
-        if name.startswith("lifecycle.agreements"):
+        if name.startswith("lifecycle.agreements") or name.rpartition(".")[2].startswith("test_"):
             for value in vars(module).values():
                 if hasattr(value, "cache_clear") and value.__module__ == name:  # theirs, not what they import
                     value.cache_clear()

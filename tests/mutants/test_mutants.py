@@ -272,6 +272,18 @@ def test_an_endless_test_is_not_waited_for_as_long_as_all_tests_together(checkou
     assert time.process_time() - begun < 60
 
 
+def test_a_scene_that_a_file_of_tests_remembers_is_played_by_each_who_looks_at_it(checkout):
+    (checkout / "tests/test_toy.py").write_text(
+        "from functools import cache\nfrom lifecycle import toy\n@cache\ndef scene(): return toy.surge(2, 5)\n"
+        + "".join(f"def test_{n}(): assert scene()\n" for n in "ab")
+    )
+    module = checkout / "src/lifecycle/toy.py"
+    coverage = measure(
+        checkout / "src", ["tests"], checkout / "kept", cwd=checkout, modules=[module], loaded="lifecycle.toy"
+    )
+    assert set(coverage.of_line(module, 12)) == {f"tests/test_toy.py::test_{n}" for n in "ab"}
+
+
 def test_a_survivor_of_those_who_were_measured_alone_costs_no_second_question(checkout):
     """Whoever has played a scene first has run its lines; whoever asks second finds it played. Measured apart, both have."""
     scenes = checkout / "src/lifecycle/agreements.py"

@@ -106,7 +106,7 @@ class LeaderElector:
                 kept = self._observed["spec"]
                 try:
                     return self._hold(await self._write(self._observed))
-                except StatusError:
+                except (StatusError, OSError):
                     pass  # somebody else wrote, or worse: look first
             try:
                 lease = await self._client.get(_LEASES, self._name, self._namespace)

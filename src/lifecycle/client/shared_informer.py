@@ -161,10 +161,10 @@ class SharedInformer:
         for _ in range(min(BATCH, len(fifo))):
             kind, key, obj = fifo.pop()
             if kind == DELETED:
-                if indexer.remove(key) is not None:
-                    for handlers in self._handlers:
-                        if handlers.delete is not None:
-                            _call(handlers.delete, obj)
+                indexer.remove(key)  # told as well if it was not there
+                for handlers in self._handlers:
+                    if handlers.delete is not None:
+                        _call(handlers.delete, obj)
             else:
                 old = indexer.set(key, obj)
                 for handlers in self._handlers:

@@ -123,6 +123,7 @@ def should_set_hostname(pod: Object, service: Object) -> bool:
     return (
         bool(pod["spec"].get("hostname"))
         and pod["spec"].get("subdomain") == service["metadata"]["name"]
+        and pod["metadata"].get("namespace") == service["metadata"].get("namespace")
     )
 
 

@@ -41,3 +41,19 @@ def test_equal_queues_are_served_in_turn_beginning_after_the_last_that_was() -> 
 def test_and_none_a_second_time_before_all_were() -> None:
     order = served(3, 3)
     assert [sorted(order[turn : turn + 3]) for turn in (0, 3, 6)] == [[0, 1, 2]] * 3
+
+
+def test_what_would_be_done_sooner_goes_first_though_it_came_later() -> None:
+    """Two queues have used as much so far; what waits in one takes five seats, and in the other one. Upstream's
+    `findDispatchQueueToBoundLocked` compares when the first request of each would be *done*, in virtual time.
+    """
+    level, order = QueueSet(5, 3, 50), list[str]()
+    blocking = level.start(("level", "first"), (0,), Work(5), 0.0)
+    assert blocking is not None
+    for index, (name, seats) in enumerate({"wide": 5, "narrow": 1}.items(), 1):
+        ticket = level.start(("level", name), (index,), Work(seats), 0.0)
+        assert ticket is not None
+        ticket.let_in = lambda name=name: order.append(name)  # type: ignore[misc]
+    level.finish(blocking, 1.0)
+    level.dispatch(1.0)
+    assert order == ["narrow"]

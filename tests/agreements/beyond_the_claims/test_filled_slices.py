@@ -57,3 +57,15 @@ def test_as_few_slices_are_written_as_possible(
     wanted: list[int], before: dict[str, range], expected: dict[str, int]
 ) -> None:
     assert written(wanted, **before) == expected
+
+
+def test_a_slice_that_nobody_is_left_in_goes() -> None:
+    group = reconciler._DesiredEndpoints([])
+    for number in range(10):
+        group.endpoints[reconciler._identity(endpoint(number))] = endpoint(number)
+    changes = Changes()
+    slices = [slice_of("stays", range(10)), slice_of("goes", range(50, 60))]
+    reconciler._reconcile_by_port_mapping(SERVICE, slices, group, "IPv4", changes)
+    assert [each["metadata"]["name"] for each in changes.delete] == ["goes"]
+    assert [each["metadata"]["name"] for each in changes.unchanged] == ["stays"]
+    assert (changes.update, changes.create) == ([], [])

@@ -77,3 +77,23 @@ def test_a_bug_in_a_sync_is_logged_and_the_pod_runs_in_the_end() -> None:
         return lines
 
     assert on_one_node(scene) == [f"ERROR {BUG}"] * 2
+
+
+def test_of_a_claim_that_leads_nowhere_the_event_names_all_that_the_pod_waits_for() -> None:
+    """And of what cannot be set up there is an event of its own. Upstream: `WaitForAttachAndMount`, `MountVolume.SetUp`."""
+
+    async def scene(node: OneNode) -> list[str]:
+        claim = {"accessModes": ["ReadWriteOnce"], "resources": {"requests": {"storage": "1Gi"}}}
+        await node.create("persistentvolumeclaims", {"metadata": {"name": "data"}, "spec": claim})
+        volumes = [
+            {"name": "v", "persistentVolumeClaim": {"claimName": "data"}},
+            {"name": "s", "secret": {"secretName": "none"}},
+        ]
+        pod = await node.run_pod("claims", volumes=volumes)
+        assert (pod["status"]["phase"], _got_as_far_as(node, "claims")) == ("Pending", "volumes")
+        return await node.events("FailedMount")
+
+    waited, *failed = on_one_node(scene)
+    lists = "unmounted volumes=[s v], unattached volumes=[], failed to process volumes=[v]"
+    assert waited == f"Unable to attach or mount volumes: {lists}: error processing PVC default/data: PVC is not bound"
+    assert set(failed) == {'MountVolume.SetUp failed for volume "s" : secret "none" not found'}

@@ -3,13 +3,15 @@
 from __future__ import annotations
 
 import asyncio
+from collections.abc import AsyncIterator
 
 from lifecycle.agreements.own_server import own_server
 from lifecycle.api.resources import resource
+from lifecycle.api.wire import Object, Request, Response, WatchFrame
 from lifecycle.client.indexer import Indexer
 from lifecycle.client.real_fifo import ADDED, DELETED, RealFIFO
 from lifecycle.client.rest import Client
-from lifecycle.client.shared_informer import SharedInformerFactory
+from lifecycle.client.shared_informer import SharedInformer, SharedInformerFactory
 from lifecycle.cluster.rehearsal import on_virtual_time
 from lifecycle.etcd.memory import MemoryStore
 
@@ -64,6 +66,42 @@ def _too_old() -> str:
     return on_virtual_time(main())
 
 
+class _ADeletionOutOfTheBlue:
+    """A server that lists nothing, and then tells its watchers that something is gone."""
+
+    async def round_trip(self, request: Request) -> Response:
+        if request.param("watch"):
+            return Response(stream=self._frames())
+        return Response(obj={"kind": "ConfigMapList", "metadata": {"resourceVersion": "5"}, "items": []})
+
+    async def _frames(self) -> AsyncIterator[WatchFrame]:
+        meta = {"name": "unheard-of", "namespace": "default", "resourceVersion": "6"}
+        yield WatchFrame("DELETED", {"kind": "ConfigMap", "metadata": meta})
+        await asyncio.sleep(9999)
+
+    async def close(self) -> None:
+        """Nothing is open."""
+
+
+def test_a_deletion_is_told_also_of_what_was_never_there() -> None:
+    """Upstream's `processDeltas` takes it out of the store, whether it is in there or not, and calls `OnDelete`."""
+
+    async def main() -> list[tuple[str, str]]:
+        heard = list[tuple[str, str]]()
+
+        def note(what: str, obj: Object) -> None:
+            heard.append((what, obj["metadata"]["name"]))
+
+        informer = SharedInformer(Client(_ADeletionOutOfTheBlue(), "reader"), MAPS)
+        informer.add_event_handler(add=lambda obj: note("add", obj), delete=lambda obj: note("delete", obj))
+        await informer.wait_for_sync()
+        await asyncio.sleep(1)
+        await informer.stop()
+        return heard
+
+    assert on_virtual_time(main()) == [("delete", "unheard-of")]
+
+
 def test_what_came_and_went_while_nobody_looked_is_deleted_as_well() -> None:
     queue = RealFIFO(Indexer(), lambda: None)
     queue.add({"metadata": {"name": "brief"}})
@@ -72,9 +110,30 @@ def test_what_came_and_went_while_nobody_looked_is_deleted_as_well() -> None:
     assert deltas == [(ADDED, "brief"), (DELETED, "brief")]
 
 
+def test_all_have_been_seen_when_what_was_queued_before_the_list_has_been_seen_as_well() -> None:
+    queue = RealFIFO(Indexer(), lambda: None)
+    queue.add({"metadata": {"name": "early"}})
+    queue.replace([{"metadata": {"name": "early"}}, {"metadata": {"name": "late"}}])
+    seen = []
+    while len(queue):
+        seen.append(queue.has_synced)
+        queue.pop()
+    assert seen == [False, False, False]
+    assert queue.has_synced
+
+
 def test_all_arrive_before_anybody_is_told_that_all_have_been_seen() -> None:
     assert _all_arrive(1200)
 
 
 def test_how_far_back_the_api_remembers_is_not_how_far_back_the_store_does() -> None:
     assert _too_old() == "too old resource version: 1 (4)"
+
+
+def test_who_asks_for_another_selection_gets_an_informer_of_its_own() -> None:
+    factory = SharedInformerFactory(Client(_ADeletionOutOfTheBlue(), "reader"))
+    selections: list[dict[str, str]] = [{}, {"namespace": "a"}, {"label_selector": "a=b"}, {"field_selector": "a=b"}]
+    rows = (MAPS, resource("secrets"))
+    informers = [factory.informer(row, **selection) for row in rows for selection in selections]
+    assert len({id(informer) for informer in informers}) == len(informers)
+    assert [factory.informer(row, **selection) for row in rows for selection in selections] == informers

@@ -7,7 +7,9 @@ from typing import Any
 import pytest
 
 from lifecycle.api.wire import Object
-from lifecycle.dns.kubernetes_plugin import KubernetesPlugin, NameDoesNotExist
+from lifecycle.dns.answering import Answerer
+from lifecycle.dns.kubernetes_plugin import MOST_TARGETS, KubernetesPlugin, NameDoesNotExist
+from lifecycle.dns.records import NOERROR, NXDOMAIN
 from lifecycle.dns.service_index import ServiceIndex
 
 PORTS = [{"name": "http", "port": 80, "protocol": "TCP"}, {"name": "dns", "port": 53, "protocol": "UDP"}]
@@ -88,3 +90,28 @@ def test_a_name_leads_to_what_it_says(name: str, qtype: str, found: set[tuple[st
         else:  # an address is an address, whatever listens there
             hosts = {host for host, _ in found}
             assert sorted(target.host for target in targets) == sorted(hosts)
+
+
+def test_addresses_are_all_found_and_of_ports_as_many_as_an_answer_could_hold() -> None:
+    ends = [{"addresses": [f"10.1.{number // 250}.{number % 250 + 1}"]} for number in range(MOST_TARGETS + 9)]
+    six = [{"addresses": [f"fd00::{number + 1:x}"]} for number in range(MOST_TARGETS + 9)]
+    services = [_service(name, clusterIP="None", clusterIPs=["None"]) for name in ("large", "six")]
+    slices = [_slice("large", "IPv4", *ends), _slice("six", "IPv6", *six)]
+    many = KubernetesPlugin(ServiceIndex.of(services, slices, ["shop"], 7))
+    for name, qtype in (("large", "A"), ("six", "AAAA")):
+        assert len({target.host for target in many.targets(f"{name}.shop.svc.cluster.local.", qtype)}) == len(ends)
+    assert len(many.targets("_http._tcp.large.shop.svc.cluster.local.", "SRV")) == MOST_TARGETS
+
+
+@pytest.mark.parametrize(
+    ("zone", "qtype", "code"),
+    [
+        ("cluster.local", "A", NOERROR),
+        ("Cluster.Local", "A", NXDOMAIN),
+        ("Cluster.Local", "TXT", NXDOMAIN),
+        ("Cluster.Local", "SOA", NOERROR),
+    ],
+)
+def test_the_name_servers_own_name_is_known_in_small_letters_only(zone: str, qtype: str, code: str) -> None:
+    """Of the start of authority CoreDNS does not look whether there is such a name at all."""
+    assert Answerer(DNS).answer(f"ns.dns.{zone}.", qtype).rcode == code

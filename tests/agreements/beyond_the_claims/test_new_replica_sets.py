@@ -98,3 +98,24 @@ def test_another_size_in_the_midst_of_a_roll_out_is_shared_out(
     strategy = {"type": "RollingUpdate", "rollingUpdate": {"maxUnavailable": 1}}
     sizes = proportional_sizes(active[::-1], a_deployment(replicas=wanted, strategy=strategy))
     assert [size for _, size in sorted(sizes, key=lambda each: each[0]["metadata"]["name"])] == shares
+
+
+@pytest.mark.parametrize(
+    ("wanted", "surge", "there", "new", "size"), [(4, 1, 5, 5, 5), (4, 1, 6, 5, 5), (4, 1, 4, 3, 4)]
+)
+def test_where_there_is_no_room_it_keeps_its_size(wanted: int, surge: int, there: int, new: int, size: int) -> None:
+    """Also if it has more than is wanted: who shrinks it is somebody else. Upstream: `NewRSNewReplicas`, "Cannot scale up"."""
+    strategy = {"type": "RollingUpdate", "rollingUpdate": {"maxSurge": surge}}
+    sets = [{"spec": {"replicas": there - new}}, {"spec": {"replicas": new}}]
+    assert new_rs_new_replicas(a_deployment(replicas=wanted, strategy=strategy), sets, sets[1]) == size
+
+
+def test_nobody_is_given_less_than_no_pod() -> None:
+    """Without its annotation a set has no share; all that is to go is the first one's, which has two."""
+    active = [
+        {"metadata": {"name": n, "creationTimestamp": f"2026-01-0{n}T00:00:00Z"}, "spec": {"replicas": 2}}
+        for n in "123"
+    ]
+    strategy = {"type": "RollingUpdate", "rollingUpdate": {"maxSurge": 0, "maxUnavailable": 1}}
+    sizes = proportional_sizes(active, a_deployment(replicas=1, strategy=strategy))
+    assert sorted(size for _, size in sizes) == [0, 2, 2]

@@ -6,8 +6,10 @@ import asyncio
 
 import pytest
 
+from lifecycle.api.wire import Request, Response
 from lifecycle.cluster.rehearsal import on_virtual_time
-from lifecycle.kubectl.request.throttling import TokenBucket
+from lifecycle.kubectl.failures import ConnectionFailed
+from lifecycle.kubectl.request.throttling import RetryTransport, TokenBucket
 
 
 @pytest.mark.parametrize("burst", [1, 2, 3, 10])
@@ -46,3 +48,77 @@ def test_who_has_sent_a_burst_waits_for_each_that_follows(
         return times
 
     assert on_virtual_time(main()) == pytest.approx(sent)
+
+
+class _Busy:
+    """A server that refuses so many requests, and notes when each came."""
+
+    def __init__(self, refusals: int, status: int, after: str) -> None:
+        self._left, self._status, self._after = refusals, status, after
+        self.times: list[float] = []
+
+    async def round_trip(self, request: Request) -> Response:
+        self.times.append(asyncio.get_running_loop().time())
+        self._left -= 1
+        return Response(self._status, {"retry-after": self._after}) if self._left >= 0 else Response(200)
+
+    async def close(self) -> None:
+        """Nothing is open."""
+
+
+@pytest.mark.parametrize(
+    ("refusals", "status", "after", "times"),
+    [
+        (3, 429, "0", [0, 1, 2, 3]),  # nobody asks for patience, and each attempt takes a token nonetheless
+        (2, 429, "5", [0, 5, 10]),
+        (2, 503, "1", [0, 1, 2]),
+        (2, 500, "0", [0, 1, 2]),
+        (2, 404, "1", [0]),
+        (2, 429, "soon", [0]),
+        (99, 429, "1", list(range(11))),  # ten more, and no further
+    ],
+)
+def test_whoever_is_asked_for_patience_tries_again_and_takes_a_token_each_time(
+    refusals: int, status: int, after: str, times: list[float]
+) -> None:
+    """One a second, and one at once. Upstream: `withRetry.Before`, which throttles a retry as it does a request."""
+
+    async def main() -> tuple[list[float], int]:
+        busy, began = _Busy(refusals, status, after), asyncio.get_running_loop().time()
+        answer = await RetryTransport(busy, TokenBucket(1.0, 1)).round_trip(Request("GET", "/version"))
+        return [at - began for at in busy.times], answer.status
+
+    came, code = on_virtual_time(main())
+    assert came == pytest.approx(times)
+    assert code == (200 if len(times) == refusals + 1 else status)
+
+
+@pytest.mark.parametrize(
+    ("method", "kind", "times"),
+    [
+        ("GET", "eof", list(range(11))),  # a second later, and ten times at most
+        ("POST", "eof", [0]),  # it may have arrived
+        ("PATCH", "eof", [0]),
+        ("GET", "refused", [0]),
+        ("GET", "timeout", [0]),
+    ],
+)
+def test_only_what_asks_is_sent_again_into_a_broken_connection(method: str, kind: str, times: list[float]) -> None:
+    class Broken:
+        async def round_trip(self, request: Request) -> Response:
+            came.append(asyncio.get_running_loop().time() - began)
+            raise ConnectionFailed("EOF", kind, "h:1")
+
+        async def close(self) -> None:
+            """Nothing is open."""
+
+    came, began = list[float](), 0.0
+
+    async def main() -> None:
+        nonlocal began
+        began = asyncio.get_running_loop().time()
+        with pytest.raises(ConnectionFailed):
+            await RetryTransport(Broken(), TokenBucket(100.0, 100)).round_trip(Request(method, "/version"))
+
+    on_virtual_time(main())
+    assert came == pytest.approx(times)

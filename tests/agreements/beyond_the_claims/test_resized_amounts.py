@@ -58,3 +58,15 @@ COUNTED = [
 
 def test_a_pod_that_is_to_become_larger_counts_as_far_as_its_node_can_grant_it() -> None:
     assert counted() == COUNTED
+
+
+def test_what_was_promised_is_no_limit() -> None:
+    """Of what the container may use without a limit, nothing that it was promised makes one."""
+    body = pod()
+    body["spec"]["containers"][0]["resources"] = {"requests": {"cpu": "1", "memory": "64"}, "limits": {"cpu": "4"}}
+    body["status"]["containerStatuses"][0] |= {
+        "allocatedResources": {"cpu": "1", "memory": "64"},
+        "resources": {"requests": {"cpu": "1", "memory": "64"}, "limits": {"cpu": "4"}},
+    }
+    assert _cpus(pod_requests(body, BY_STATUS)) == "cpu=1,memory=64"
+    assert _cpus(pod_limits(body, BY_STATUS)) == "cpu=4"

@@ -90,3 +90,19 @@ def test_only_soft_taints_make_a_node_less_welcome(taints: list[str], tolerated:
     tolerations = [{"key": "k", "operator": "Exists", **({"effect": effect} if effect else {})} for effect in tolerated]
     info = PodInfo(pod("p", tolerations=tolerations))
     assert TaintToleration().score(CycleState(), info, NodeInfo(tainted)) == score
+
+
+@pytest.mark.parametrize(
+    ("there", "may", "reasons"), [(0, 1, []), (1, 2, []), (1, 1, ["Too many pods"]), (2, 1, ["Too many pods"])]
+)
+def test_a_node_takes_as_many_pods_as_it_says_and_says_what_else_is_missing(
+    there: int, may: int, reasons: list[str]
+) -> None:
+    full = node("n", "2")
+    full["status"]["allocatable"] = {**full["status"]["allocatable"], "pods": str(may)}
+    info = NodeInfo(full)
+    for number in range(there):
+        info.add_pod(PodInfo(pod(f"p{number}", "0", nodeName="n")))
+    assert insufficient_resources(PodInfo(pod("p", "1")), info) == [(reason, False) for reason in reasons]
+    both = insufficient_resources(PodInfo(pod("p", "3")), info)
+    assert both == [*((reason, False) for reason in reasons), ("Insufficient cpu", True)]

@@ -6,6 +6,7 @@ from typing import Any
 
 import pytest
 
+from lifecycle.api import status
 from lifecycle.api.clock import VIRTUAL_EPOCH, format_time
 from lifecycle.api.wire import Object
 from lifecycle.cluster.rehearsal import on_virtual_time
@@ -125,3 +126,42 @@ def test_old_pods_go_as_far_as_new_ones_have_come(old: tuple[int, int], new: tup
     acted = on_virtual_time(reconcile_old_replica_sets(control, [before, after], [before], after, deployment))
     assert (sizes[-1] if sizes else old[0]) == left
     assert acted is (left != old[0])
+
+
+def test_who_is_refused_has_done_nothing_and_goes_on() -> None:
+    """Upstream's `reconcileOldReplicaSets` answers an error with `false, nil`: so a roll-out that is complete by its status is
+    tidied up after, which it is not by whoever has just taken a step.
+    """
+
+    class Control:
+        async def scale_replica_set_and_record_event(self, rs: Object, size: int, _: Object) -> tuple[bool, Object]:
+            asked.append((rs["metadata"]["name"], size))
+            raise status.conflict("replicasets", rs["metadata"]["name"], group="apps")
+
+    asked = list[tuple[str, int]]()
+    deployment: Object = {"metadata": {"name": "web"}, "spec": {"replicas": 4, "strategy": {"type": "RollingUpdate"}}}
+    before, after = _set("old", 3, 3), _set("new", 4, 4)
+    control: Any = Control()
+    acted = on_virtual_time(reconcile_old_replica_sets(control, [before, after], [before], after, deployment))
+    assert acted is False
+    assert asked == [("old", 0)]
+
+
+@pytest.mark.parametrize(("dying", "left"), [(0, 3), (2, 3)])
+def test_pods_that_go_already_are_no_reserve(dying: int, left: int) -> None:
+    """A set of size 0 whose pods are still there, and available, is none that may be counted on: upstream's `allRSs` are
+    then the active old ones and the new one.
+    """
+
+    class Control:
+        async def scale_replica_set_and_record_event(self, rs: Object, size: int, _: Object) -> tuple[bool, Object]:
+            sizes.append((rs["metadata"]["name"], size))
+            return True, {**rs, "spec": {**rs["spec"], "replicas": size}}
+
+    sizes = list[tuple[str, int]]()
+    rolling = {"type": "RollingUpdate", "rollingUpdate": {"maxSurge": 1, "maxUnavailable": 1}}
+    deployment: Object = {"metadata": {"name": "web"}, "spec": {"replicas": 4, "strategy": rolling}}
+    gone, before, after = _set("gone", 0, dying), _set("old", 4, 4), _set("new", 0, 0)
+    control: Any = Control()
+    assert on_virtual_time(reconcile_old_replica_sets(control, [gone, before, after], [before], after, deployment))
+    assert sizes == [("old", left)]

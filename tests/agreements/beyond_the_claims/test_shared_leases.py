@@ -35,3 +35,21 @@ async def _leases() -> list[int]:
 
 def test_events_share_leases_as_long_as_few_do_and_they_end_at_about_the_same_time() -> None:
     assert on_virtual_time(_leases()) == [1, 1, 1, 2, 2, 2, 3, 4, 5]
+
+
+def test_who_shares_a_lease_lives_as_long_as_was_wished_and_hardly_longer() -> None:
+    """One is written at once, the other fifty seconds later with the same lease: its hour is not over before it is."""
+
+    async def main() -> list[list[str]]:
+        store, left = MemoryStore(), list[list[str]]()
+        manager, loop = LeaseManager(store), asyncio.get_running_loop()
+        begin = loop.time()
+        for at, key in ((0, "/early"), (50, "/late")):
+            await asyncio.sleep(begin + at - loop.time())
+            await store.put(key, b"", lease=await manager.get_lease(3600))
+        for at in (3599, 3649, 3680):
+            await asyncio.sleep(begin + at - loop.time())
+            left.append([kv.key for kv in (await store.range("/", "0")).kvs])
+        return left
+
+    assert on_virtual_time(main()) == [["/early", "/late"], ["/early", "/late"], []]

@@ -83,3 +83,14 @@ def test_where_nobody_else_serves_flows_are_kept() -> None:
 
 def test_connections_end_with_the_pod() -> None:
     assert forgotten("TCP", SERVES, GONE) == []
+
+
+def test_who_is_about_to_go_keeps_its_flows_as_long_as_it_serves() -> None:
+    """It is not ready any more, which is said to new clients only."""
+    services, ends = ServicePortMap(), EndpointsMap("n")
+    services.update(_service("UDP"))
+    body = _slice("UDP", ("10.244.1.1", True), ("10.244.1.2", True))
+    body["endpoints"][1]["conditions"] = {"ready": False, "serving": True, "terminating": True}
+    ends.update(body)
+    flows = [Flow((CLUSTER_IP, PORT), (f"10.244.1.{n}", 5353), bytes([n])) for n in (1, 2, 3)]
+    assert [flow.key for flow in stale_flows(services, ends, flows)] == [bytes([3])]

@@ -110,3 +110,30 @@ def test_one_that_went_and_comes_again_is_news() -> None:
     heard = [len(leases.node_event(kind, node(KNOWN))) for kind in ("ADDED", "DELETED", "ADDED")]
     assert heard == [1, 1, 1]
     assert leases.node_event("ADDED", node(KNOWN, subnet=HERE)) == [], "its own"
+
+
+class Listening(Kernel):
+    """Keeps what it is told of another host, in the order in which it is told."""
+
+    def __init__(self) -> None:
+        super().__init__(set())
+        self.told: list[tuple[str, Any]] = []
+
+    def neigh_set(self, neighbour: Neighbour, *, bridge: bool = False) -> None:
+        self.told.append(("fdb" if bridge else "arp", neighbour))
+
+    def route_replace(self, route: Route) -> None:
+        self.told.append(("route", route))
+
+
+def test_a_host_that_comes_is_told_in_three_entries_the_route_last_and_over_the_tunnel() -> None:
+    """The next hop is the other's device, which lies in no network of ours: the kernel takes such a route only as `onlink`."""
+    kernel = Listening()
+    backend = VxlanBackend(cast(Any, kernel), "eth0", IPv4Address("172.19.0.2"), mac="02:00:00:00:00:a1")
+    backend.handle([LeaseEvent(ADDED, Lease(THERE, attrs()))])
+    hop, host, mac = IPv4Address("10.244.2.0"), IPv4Address("172.19.0.3"), "02:00:00:00:00:a2"
+    assert kernel.told == [
+        ("arp", Neighbour(7, mac, hop)),
+        ("fdb", Neighbour(7, mac, host)),
+        ("route", Route(THERE, hop, 7, onlink=True)),
+    ]

@@ -10,6 +10,7 @@ from lifecycle.agreements.claim_checks.scheduler import pod
 from lifecycle.api.clock import Clock
 from lifecycle.cluster.rehearsal import on_virtual_time
 from lifecycle.scheduler.backend.queue.scheduling_queue import SchedulingQueue
+from lifecycle.scheduler.framework.plugins.scheduling_gates import SchedulingGates
 from lifecycle.scheduler.framework.types import ClusterEvent
 from lifecycle.scheduler.profile import default_framework
 
@@ -174,3 +175,11 @@ def test_the_pause_doubles_and_errors_in_a_row_count_on_their_own(failures: str,
         return queue.backoff_duration(taken)
 
     assert on_virtual_time(main()) == seconds
+
+
+@pytest.mark.parametrize(("names", "told"), [(("b", "a"), "[b a]"), (("a", "b"), "[a b]"), (("only",), "[only]")])
+def test_gates_are_told_in_the_order_in_which_they_stand(names: tuple[str, ...], told: str) -> None:
+    gated = pod("p", schedulingGates=[{"name": name} for name in names])
+    status = SchedulingGates().pre_enqueue(gated)
+    assert status is not None
+    assert status.message == f"waiting for scheduling gates: {told}"

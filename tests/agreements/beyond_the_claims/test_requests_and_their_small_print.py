@@ -1,0 +1,141 @@
+"""What stands beside an answer of the API server: warnings, headers, the name of who wrote."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import Any
+
+import pytest
+
+from lifecycle.agreements.claim_checks.etcd import MAPS, config_map
+from lifecycle.agreements.resource_handling import on_a_server
+from lifecycle.api.resources import resource
+from lifecycle.api.wire import Request, Response
+from lifecycle.apiserver.admission.attributes import CREATE, UPDATE
+from lifecycle.apiserver.admission.chain import PODS, Plugin
+from lifecycle.apiserver.server.generic_api_server import GenericAPIServer
+from lifecycle.client.rest import Client
+
+PATH = "/api/v1/namespaces/default/configmaps"
+TWICE = b'{"kind":"ConfigMap","apiVersion":"v1","metadata":{"name":"m"},"data":{"a":"1","a":"2"},"dato":{}}'
+
+
+def _ask(method: str, path: str, body: bytes = b"", warned: list[str] | None = None, **query: str) -> Response:
+    """The answer; `warned` gets its warnings."""
+    warned = [] if warned is None else warned
+
+    async def scene(server: GenericAPIServer, client: Client) -> Response:
+        headers = {"content-type": "application/json"}
+        parts = {key: [value] for key, value in query.items()}
+        request = Request(method, path, parts, headers, body)
+        answer = await client.transport.round_trip(request)
+        warned[:] = request.warnings
+        return answer
+
+    return on_a_server(scene)
+
+
+@pytest.mark.parametrize(
+    ("level", "code", "said"),
+    [
+        ("", 201, True),  # as `Warn`
+        ("Warn", 201, True),
+        ("Ignore", 201, False),
+        ("Strict", 400, False),
+    ],
+)
+def test_a_field_that_is_sent_twice_and_one_that_nobody_knows_are_told_as_was_wished(
+    level: str, code: int, said: bool
+) -> None:
+    warned = list[str]()
+    answer = _ask("POST", PATH, TWICE, warned, **({"fieldValidation": level} if level else {}))
+    assert answer.status == code
+    assert warned == (['duplicate field "data.a"', 'unknown field "dato"'] if said else [])
+    if code == 400:
+        words = 'strict decoding error: duplicate field "data.a", unknown field "dato"'
+        assert str((answer.obj or {})["message"]).endswith(words)
+
+
+def test_no_shared_cache_may_keep_what_depends_on_who_asks() -> None:
+    """The words are the real server's, from each of its recorded answers."""
+    assert _ask("GET", PATH).headers["Cache-Control"] == "no-cache, private"
+    assert _ask("GET", f"{PATH}/nobody").headers["Cache-Control"] == "no-cache, private"
+
+
+def test_a_document_with_its_hash_in_its_address_may_be_kept_for_ever() -> None:
+    path = "/openapi/v3/api/v1"
+    current = _ask("GET", path)
+    assert current.headers["Cache-Control"] == "no-cache, private"
+    tag = current.headers["Etag"].strip('"')
+    assert _ask("GET", path, hash=tag).headers["Cache-Control"] == "public, immutable"
+    other = _ask("GET", path, hash="0")
+    assert (other.status, other.headers["Location"]) == (301, f"{path}?hash={tag}")
+
+
+@pytest.mark.parametrize("name", ["OpenAPI-Generator", "kubectl-client-side-apply", "Go-http-client", "unknown"])
+def test_who_wrote_is_written_down_as_it_calls_itself(name: str) -> None:
+    async def scene(server: GenericAPIServer, client: Client) -> list[tuple[str, str]]:
+        own = Client(client.transport, f"{name}/1.0 (linux/amd64)")
+        made = await own.create(MAPS, config_map("m"), "default")
+        changed = await own.update(MAPS, {**made, "data": {"a": "1"}})
+        return [(entry["manager"], entry["operation"]) for entry in changed["metadata"]["managedFields"]]
+
+    assert set(on_a_server(scene)) == {(name, "Update")}
+
+
+class _OfPods(Plugin):
+    resources = PODS
+    operations = frozenset({CREATE})
+
+
+class _OfStatus(Plugin):
+    subresources = frozenset({"status"})
+
+
+class _OfAll(Plugin):
+    subresources = None
+
+
+@pytest.mark.parametrize(
+    ("plugin", "plural", "subresource", "operation", "handles"),
+    [
+        (_OfPods, "pods", "", CREATE, True),
+        (_OfPods, "pods", "", UPDATE, False),
+        (_OfPods, "pods", "status", CREATE, False),
+        (_OfPods, "pods.metrics.k8s.io", "", CREATE, False),  # others have pods, too
+        (_OfStatus, "services", "status", UPDATE, True),
+        (_OfStatus, "services", "", UPDATE, False),
+        (_OfAll, "services", "", UPDATE, True),
+        (_OfAll, "services", "status", UPDATE, True),
+    ],
+)
+def test_a_plugin_sees_its_own_kinds_of_its_own_group(
+    plugin: Any, plural: str, subresource: str, operation: str, handles: bool
+) -> None:
+    row = resource(plural.partition(".")[0])
+    _, _, group = plural.partition(".")
+    assert plugin().handles(replace(row, group=group), subresource, operation) is handles
+
+
+def test_a_pods_own_tolerations_stay_before_those_that_it_is_given() -> None:
+    own = {"key": "gpu", "operator": "Exists", "effect": "NoSchedule"}
+    given = [
+        {"key": f"node.kubernetes.io/{what}", "operator": "Exists", "effect": "NoExecute", "tolerationSeconds": 300}
+        for what in ("not-ready", "unreachable")
+    ]
+    mine = {**given[1], "tolerationSeconds": 5}
+
+    async def scene(server: GenericAPIServer, client: Client) -> list[list[Any]]:
+        account = {"kind": "ServiceAccount", "apiVersion": "v1", "metadata": {"name": "default"}}
+        await client.create(resource("serviceaccounts"), account, "default")
+        told = []
+        for number, wished in enumerate(([own], [mine], [{"operator": "Exists"}], [])):
+            body = {
+                "metadata": {"name": f"p{number}"},
+                "spec": {"containers": [{"name": "c", "image": "i"}], "tolerations": wished},
+            }
+            made = await client.create(resource("pods"), {"kind": "Pod", "apiVersion": "v1", **body}, "default")
+            told.append(made["spec"]["tolerations"])
+        return told
+
+    assert on_a_server(scene) == [[own, *given], [mine, given[0]], [{"operator": "Exists"}], given]
