@@ -114,11 +114,25 @@ def test_a_route_goes_by_its_own_gateway_or_by_that_of_the_first_address_of_its_
         ({"ips": [FOUR, FOUR]}, "eth0",
          'failed to add IP addr {Interface:0 Address:10.1.0.5/24 Gateway:10.1.0.1} to "eth0": file exists'),
         ({"ips": [FOUR], "routes": [{"dst": "10.8.0.0/16", "gw": "10.1.0.9"}] * 2}, "eth0",
-         "failed to add route '10.8.0.0/16 via 10.1.0.9 dev eth0 metric 0 (Scope: universe, Table: 0)': file exists"),
-        ({"ips": [FOUR], "routes": [{"dst": "10.8.0.0/16", "gw": "172.16.0.1", "priority": 3, "table": 7}]}, "eth0",
-         "failed to add route '10.8.0.0/16 via 172.16.0.1 dev eth0 metric 3 (Scope: universe, Table: 7)': network is unreachable"),
-        ({"ips": [{"address": "10.1.0.5/24", "interface": 0}], "routes": [{"dst": "10.8.0.0/16", "scope": 253}] * 2}, "eth0", ""),
+         "failed to add route '{10.8.0.0 ffff0000} via 10.1.0.9 dev eth0 metric 0 (Scope: universe, Table: 0)': file exists"),
+        ({"ips": [FOUR], "routes": [{"dst": "10.8.0.0/16", "gw": "172.16.0.1", "priority": 3, "table": 7, "scope": 200}]}, "eth0",
+         "failed to add route '{10.8.0.0 ffff0000} via 172.16.0.1 dev eth0 metric 3 (Scope: site, Table: 7)': network is unreachable"),
+        ({"ips": [{"address": "10.1.0.5/24", "interface": 0}], "routes": [{"dst": "10.8.0.0/16", "scope": 253}] * 2}, "eth0",
+         "failed to add route '{10.8.0.0 ffff0000} via <nil> dev eth0 metric 0 (Scope: link, Table: 0)': file exists"),
+        ({"ips": [SIX_TOO], "routes": [{"dst": "fd02::/64", "gw": "fd09::1"}]}, "eth0",
+         "failed to add route '{fd02:: ffffffffffffffff0000000000000000} via fd09::1 dev eth0 metric 0 (Scope: universe, Table: 0)':"
+         " no route to host"),
     ],
 )  # fmt: skip
 def test_what_cannot_be_done_is_said_as_upstream_says_it(pod: Any, result: Any, name: str, said: str) -> None:
     assert configured(pod, result, name) == said
+
+
+def test_a_second_way_to_the_same_place_stands_beside_the_first(host: Any, pod: Any) -> None:
+    """`RouteAddEcmp`: upstream does not ask for the only route to a place."""
+    routes = [{"dst": "10.8.0.0/16", "gw": gateway} for gateway in ("10.1.0.9", "10.1.0.8")]
+    assert configured(pod, {"ips": [FOUR], "routes": routes}) == ""
+    shown = host.sh("ip route show 10.8.0.0/16", pod).splitlines()
+    assert [line.strip() for line in shown] == [
+        f"10.8.0.0/16 via {gateway} dev eth0" for gateway in ("10.1.0.8", "10.1.0.9")
+    ]

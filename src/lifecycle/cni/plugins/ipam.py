@@ -8,7 +8,6 @@ Upstream: `containernetworking/plugins`, `pkg/ipam/ipam.go`, `ipam_linux.go`
 from __future__ import annotations
 
 import contextlib
-import errno
 import ipaddress
 import os
 import time
@@ -25,6 +24,8 @@ from lifecycle.cni.netlink.wire import go_errno
 from lifecycle.cni.plugins.skel import CmdArgs
 
 DAD_SETTLE_SECONDS = 5.0
+SCOPE_NAMES = {0: "universe", 200: "site", 253: "link", 254: "host", 255: "nowhere"}
+"""As `vishvananda/netlink` prints them."""
 
 
 def exec_ipam(command: str, plugin: str, args: CmdArgs) -> bytes:
@@ -119,16 +120,16 @@ def configure_iface(netlink: Netlink, if_name: str, result: results.Result) -> N
             table=r.get("table") or RT_TABLE_MAIN,
         )
         try:
-            netlink.route_add(route)
+            netlink.route_add_ecmp(route)
         except OSError as error:
-            if error.errno == errno.EEXIST and gateway is None:
-                continue
+            mask = destination.netmask.packed.hex()
             where = (
-                f"{destination} via {gateway or '<nil>'} dev {if_name} metric"
-                f" {route.priority}"
+                f"{{{destination.network_address} {mask}}} via {gateway or '<nil>'}"
+                f" dev {if_name} metric {route.priority}"
             )
+            scope = SCOPE_NAMES.get(route.scope, "unknown")
             raise CNIError(
-                f"failed to add route '{where} (Scope: universe, Table:"
+                f"failed to add route '{where} (Scope: {scope}, Table:"
                 f" {r.get('table') or 0})': {go_errno(error)}"
             ) from None
 
