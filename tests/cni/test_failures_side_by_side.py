@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -113,7 +114,7 @@ def ptp_without_a_gateway(story: Story) -> None:
 def a_gateway_out_of_reach(story: Story) -> None:
     for gateway, route in (
         ("192.168.7.1", {"dst": "10.8.0.0/16"}),
-        ("10.9.0.1", {"dst": "10.8.0.0/16", "gw": "10.77.0.1"}),
+        ("10.9.0.1", {"dst": "10.8.7.6/16", "gw": "10.77.0.1"}),
     ):
         for plugin in ("bridge", "ptp"):
             conf = network(plugin, static(gateway=gateway, routes=[route]))
@@ -263,6 +264,59 @@ def static_addresses_of_arguments(story: Story) -> None:
             story.call("CHECK", conf)
 
 
+WRONG = [
+    {"mac": "02:00:00:00:00:99"},
+    {"mac": ""},
+    *({"name": name} for name in ("", "lo", "none")),
+    {"sandbox": "/x"},
+    {"sandbox": ""},
+]
+
+
+def results_that_are_not_so(story: Story) -> None:
+    for plugin in ("bridge", "ptp"):
+        conf = network(
+            plugin, host_local(story.here, routes=ROUTES), **({"isGateway": True} if plugin == "bridge" else {})
+        )
+        result = story.call("ADD", conf)
+        changes: list[Callable[[Any], Any]] = [
+            lambda result: None,
+            *(
+                lambda result, number=number, change=change: result["interfaces"][number].update(change)
+                for number in range(len(result["interfaces"]))
+                for change in WRONG
+            ),
+            *(lambda result, number=number: result["interfaces"].pop(number) for number in range(len(result["interfaces"]))),
+            lambda result: result.update(routes=[{"dst": "10.99.0.0/16"}]),
+            lambda result: result.update(routes=[{"dst": "10.201.0.0/24", "gw": "10.201.0.9"}]),
+            lambda result: result.update(routes=[{"dst": "0.0.0.0/0", "gw": "10.201.0.9"}]),
+            lambda result: result.update(routes=[{"dst": "::/0"}]),
+            lambda result: result["ips"][0].update(address="10.201.0.99/24"),
+            lambda result: result["ips"][0].update(address=result["ips"][0]["address"].replace("/24", "/16")),
+        ]  # fmt: skip
+        for change in changes:
+            changed = json.loads(json.dumps(result))
+            change(changed)
+            story.call("CHECK", {**conf, "prevResult": changed})
+        story.call("CHECK", {**conf, "prevResult": result, "promiscMode": True})
+        for command in (
+            "ip route add 10.88.0.0/16 via 10.201.0.1",
+            "ip route add 10.88.0.0/16 via 10.201.0.77 metric 9",
+            "ip route del default",
+        ):
+            story.sh(command, inside=True)
+            for gateway in ("10.201.0.1", "10.201.0.77", "10.201.0.78"):
+                routes = [{"dst": "10.88.0.0/16", "gw": gateway}]
+                story.call("CHECK", {**conf, "prevResult": {**result, "routes": routes}})
+            story.call("CHECK", {**conf, "prevResult": result})
+        if plugin == "bridge":
+            veth = next(link["ifname"] for link in story.host.ip("link") if link["ifname"].startswith("veth"))
+            story.sh(f"ip link set {veth} nomaster")
+            story.call("CHECK", {**conf, "prevResult": result})
+        story.call("DEL", conf)
+    story.call("CHECK", network("ptp", host_local(story.here)))
+
+
 def a_resolver_s_file(story: Story) -> None:
     file = story.here / "resolv.conf"
     file.write_text(
@@ -314,6 +368,7 @@ STORIES: list[Callable[[Story], None]] = [
     rules_of_forwarding_that_are_missing,
     forwarding_to_an_address_of_somebody_else,
     static_addresses_of_arguments,
+    results_that_are_not_so,
     a_resolver_s_file,
     books_that_others_wrote,
 ]
@@ -332,6 +387,7 @@ def told_by(story: Story) -> list[str]:
     said = masked(story.seen, story.pod.path).replace(str(story.host.bin_dir), "BIN").replace(str(story.here), "HERE")
     for old, new in WORDS_OF_1_1.items():
         said = said.replace(old, new)
+    said = re.sub(r"(Dst:\{[^}]*\} GW:[^} ]*)\}", r"\1 MTU:0 AdvMSS:0 Priority:0 Table:<nil> Scope:<nil>}", said)
     return [json.dumps(each) for each in json.loads(said)]
 
 

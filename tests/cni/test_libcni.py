@@ -394,16 +394,16 @@ def test_a_plugin_from_before_versions_speaks_the_first_one(spies: Path) -> None
 
 def test_a_plugin_is_killed_with_whoever_waits_for_it(spies: Path) -> None:
     (spies / "first").write_text('#!/bin/sh\necho $$ > "$(dirname "$0")/pid"\nexec sleep 600\n')
+    os.mkfifo(spies / "pid")
 
     async def given_up() -> int:
         libcni = CNIConfig([spies], spies / "cache")
         adding = asyncio.create_task(libcni.add_network_list(config.network_conf_from(json.dumps(CONF)), RT))
-        while not (spies / "pid").exists() or not (spies / "pid").read_text().strip():
-            await asyncio.sleep(0.01)
+        pid = int(await asyncio.to_thread((spies / "pid").read_text))
         adding.cancel()
         with pytest.raises(asyncio.CancelledError):
             await adding
-        return int((spies / "pid").read_text())
+        return pid
 
     pid = asyncio.run(given_up())
     with pytest.raises(ProcessLookupError):

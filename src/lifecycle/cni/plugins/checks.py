@@ -134,9 +134,24 @@ def validate_expected_route(inside: Netlink, result: results.Result) -> None:
             existing = [one for one in existing if str(one.gateway) == gateway]
         if not existing:
             raise CNIError(
-                f"Expected Route {{Dst:{route['dst']} GW:{gateway or '<nil>'}}} not"
-                " found in routing table"
+                f"Expected Route {_in_words(route)} not found in routing table"
             )
+
+
+def _in_words(route: dict[str, Any]) -> str:
+    """Upstream: `types.Route.String`."""
+    dst = parse_cidr(route["dst"])
+    numbers = " ".join(
+        f"{name}:{route.get(name.lower()) or 0}"
+        for name in ("MTU", "AdvMSS", "Priority")
+    )
+    pointers = " ".join(
+        f"{name}:{route.get(name.lower(), '<nil>')}" for name in ("Table", "Scope")
+    )
+    return (
+        f"{{Dst:{{IP:{dst.ip} Mask:{dst.netmask.packed.hex()}}}"
+        f" GW:{route.get('gw') or '<nil>'} {numbers} {pointers}}}"
+    )
 
 
 def _destinations(inside: Netlink) -> dict[str, list[Route]]:
