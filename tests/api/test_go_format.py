@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from lifecycle.api.go_format import go_g, go_json_type, go_label_selector, go_quote, go_syntax, go_value
+from lifecycle.api.go_format import go_g, go_json_type, go_label_selector, go_path_error, go_quote, go_syntax, go_value
 
 
 @pytest.mark.parametrize(
@@ -70,3 +70,12 @@ def test_a_selector_is_printed_as_its_struct() -> None:
         "&LabelSelector{MatchLabels:map[string]string{a: 1,b: 2,},MatchExpressions:[]LabelSelectorRequirement{"
         "LabelSelectorRequirement{Key:k,Operator:In,Values:[x y],},LabelSelectorRequirement{Key:l,Operator:Exists,Values:[],},},}"
     )
+
+
+def test_what_the_system_refuses_is_said_with_the_operation_and_the_path() -> None:
+    assert (
+        go_path_error("open", FileNotFoundError(2, "No such file or directory", "/x"))
+        == "open /x: no such file or directory"
+    )
+    assert go_path_error("mkdir", OSError(28, "No space left on device"), "/y") == "mkdir /y: no space left on device"
+    assert go_path_error("read", OSError("is gone"), "/z") == "read /z: is gone"

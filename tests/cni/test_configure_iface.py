@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from pathlib import Path
+from types import SimpleNamespace
 from typing import Any
 
 import pytest
@@ -10,6 +11,7 @@ import pytest
 from lifecycle.cni.errors import CNIError
 from lifecycle.cni.namespaces import with_net_ns_path
 from lifecycle.cni.netlink.handle import Netlink
+from lifecycle.cni.plugins import ipam
 from lifecycle.cni.plugins.ipam import configure_iface
 
 ETH0 = [{"name": "eth0"}]
@@ -74,9 +76,9 @@ def test_a_route_goes_by_its_own_gateway_or_by_that_of_the_first_address_of_its_
     routes = [
         {"dst": "0.0.0.0/0"},
         {"dst": "10.8.0.0/16", "gw": "10.1.0.9", "priority": 7},
-        {"dst": "10.9.1.2/16"},
+        {"dst": "10.9.0.0/16"},
         {"dst": "10.7.0.0/16", "table": 99, "gw": "10.1.0.1"},
-        {"dst": "fd02::/64"},
+        {"dst": "fd02::7/64"},
         {"dst": "::/0"},
     ]
     assert configured(pod, {"ips": [FOUR, second, SIX_TOO], "routes": routes}) == ""
@@ -114,11 +116,66 @@ def test_a_route_goes_by_its_own_gateway_or_by_that_of_the_first_address_of_its_
         ({"ips": [FOUR, FOUR]}, "eth0",
          'failed to add IP addr {Interface:0 Address:10.1.0.5/24 Gateway:10.1.0.1} to "eth0": file exists'),
         ({"ips": [FOUR], "routes": [{"dst": "10.8.0.0/16", "gw": "10.1.0.9"}] * 2}, "eth0",
-         "failed to add route '10.8.0.0/16 via 10.1.0.9 dev eth0 metric 0 (Scope: universe, Table: 0)': file exists"),
-        ({"ips": [FOUR], "routes": [{"dst": "10.8.0.0/16", "gw": "172.16.0.1", "priority": 3, "table": 7}]}, "eth0",
-         "failed to add route '10.8.0.0/16 via 172.16.0.1 dev eth0 metric 3 (Scope: universe, Table: 7)': network is unreachable"),
-        ({"ips": [{"address": "10.1.0.5/24", "interface": 0}], "routes": [{"dst": "10.8.0.0/16", "scope": 253}] * 2}, "eth0", ""),
+         "failed to add route '{10.8.0.0 ffff0000} via 10.1.0.9 dev eth0 metric 0 (Scope: universe, Table: 0)': file exists"),
+        ({"ips": [FOUR], "routes": [{"dst": "10.8.0.0/16", "gw": "172.16.0.1", "priority": 3, "table": 7, "scope": 200}]}, "eth0",
+         "failed to add route '{10.8.0.0 ffff0000} via 172.16.0.1 dev eth0 metric 3 (Scope: site, Table: 7)': network is unreachable"),
+        ({"ips": [{"address": "10.1.0.5/24", "interface": 0}], "routes": [{"dst": "10.8.0.0/16", "scope": 253}] * 2}, "eth0",
+         "failed to add route '{10.8.0.0 ffff0000} via <nil> dev eth0 metric 0 (Scope: link, Table: 0)': file exists"),
+        ({"ips": [FOUR], "routes": [{"dst": "10.9.1.2/16"}]}, "eth0",
+         "failed to add route '{10.9.1.2 ffff0000} via 10.1.0.1 dev eth0 metric 0 (Scope: universe, Table: 0)': invalid argument"),
+        ({"ips": [SIX_TOO], "routes": [{"dst": "fd02::/64", "gw": "fd09::1"}]}, "eth0",
+         "failed to add route '{fd02:: ffffffffffffffff0000000000000000} via fd09::1 dev eth0 metric 0 (Scope: universe, Table: 0)':"
+         " no route to host"),
     ],
 )  # fmt: skip
 def test_what_cannot_be_done_is_said_as_upstream_says_it(pod: Any, result: Any, name: str, said: str) -> None:
     assert configured(pod, result, name) == said
+
+
+def test_a_second_way_to_the_same_place_stands_beside_the_first(host: Any, pod: Any) -> None:
+    """`RouteAddEcmp`: upstream does not ask for the only route to a place."""
+    routes = [{"dst": "10.8.0.0/16", "gw": gateway} for gateway in ("10.1.0.9", "10.1.0.8")]
+    assert configured(pod, {"ips": [FOUR], "routes": routes}) == ""
+    shown = host.sh("ip route show 10.8.0.0/16", pod).splitlines()
+    assert [line.strip() for line in shown] == [
+        f"10.8.0.0/16 via {gateway} dev eth0" for gateway in ("10.1.0.8", "10.1.0.9")
+    ]
+
+
+def test_an_address_that_somebody_else_has_is_refused(host: Any) -> None:
+    pod, neighbour = host.pod(), host.pod()
+    host.sh("ip link add eth0 type veth peer name eth1", pod)
+    with open(neighbour.path) as theirs, with_net_ns_path(pod.path), Netlink() as inside:
+        inside.veth_add("eth2", "eth0", peer_netns_fd=theirs.fileno())
+    host.sh("ip link set eth0 up", neighbour)
+    host.sh("ip addr add fd01::5/64 dev eth0 nodad", neighbour)
+    said = configured(pod, {"interfaces": [{"name": "eth2"}], "ips": [SIX_TOO]}, "eth2")
+    assert said == 'failed to settle addresses for "eth2": link eth2 has address fd01::5 in DADFAILED state'
+
+
+@pytest.mark.parametrize(("state", "waited"), [("up", True), ("down", False)])
+def test_an_address_that_stays_tentative_is_refused_where_there_is_a_link(
+    monkeypatch: pytest.MonkeyPatch, state: str, waited: bool
+) -> None:
+    now, slept = [100.0], list[float]()
+
+    def sleep(seconds: float) -> None:
+        slept.append(seconds)
+        now[0] += 1
+
+    monkeypatch.setattr(ipam.time, "sleep", sleep)
+    monkeypatch.setattr(ipam.time, "monotonic", lambda: now[0])
+    lines = [
+        f"{number:032x} 02 40 00 {flags} {name}"
+        for number, flags, name in ((1, "80", "eth0"), (2, "c0", "eth0"), (3, "88", "eth1"))
+    ]
+    monkeypatch.setattr(
+        ipam.Path, "read_text", lambda path: "\n".join([*lines, ""]) if str(path) == "/proc/net/if_inet6" else ""
+    )
+    link = SimpleNamespace(link=lambda name: SimpleNamespace(oper_state=state))
+    if waited:
+        with pytest.raises(CNIError, match=r"^link eth0 still has tentative addresses after 5000000000 seconds$"):
+            ipam.settle_addresses(link, "eth0")  # type: ignore[arg-type]
+    else:
+        ipam.settle_addresses(link, "eth0")  # type: ignore[arg-type]
+    assert slept == [0.05] * 6

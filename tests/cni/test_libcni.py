@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import json
+import os
 from pathlib import Path
 from typing import Any
 
@@ -214,6 +215,199 @@ def test_a_sandbox_that_cannot_be_set_up_leaves_nothing(spies: Path) -> None:
     with pytest.raises(CNIError, match=words):
         asyncio.run(network.set_up_pod("/x", Sandbox("s1", "web", "shop", "u1")))
     assert [call[:2] for call in calls(spies)][-3:] == [("second", "DEL"), ("first", "DEL"), ("loopback", "DEL")]
+
+
+def network_in(spies: Path, conf: dict[str, Any] = CONF) -> PodNetwork:
+    (spies / "net.d").mkdir(exist_ok=True)
+    (spies / "net.d" / "10-net.conflist").write_text(json.dumps(conf))
+    return PodNetwork(spies / "net.d", [spies], spies / "cache")
+
+
+WEB = Sandbox("s1", "web", "shop", "u1", dns={"Servers": ["10.0.0.53"]}, cgroup_path="/kubepods/u1")
+
+
+def test_what_a_sandbox_offers_reaches_only_the_plugins_that_ask_for_it(spies: Path) -> None:
+    asking = {"type": "second", "capabilities": {"dns": True, "cgroupPath": True}}
+    network = network_in(spies, {**CONF, "plugins": [{"type": "first"}, asking]})
+    asyncio.run(network.set_up_pod("/x", WEB))
+    _, first, second = calls(spies)
+    assert "runtimeConfig" not in first[2]
+    assert second[2]["runtimeConfig"] == {"dns": {"Servers": ["10.0.0.53"]}, "cgroupPath": "/kubepods/u1"}
+
+
+def test_a_sandbox_without_an_address_is_detached_again(spies: Path) -> None:
+    (spies / "second").write_text(
+        SPY.replace("10.0.0.", "x").replace('"ips":[{"address":"x\'$(wc -l < "$dir/log")\'/24"}]', '"ips":[]')
+    )
+    with pytest.raises(CNIError, match=r'^failed to find network info for sandbox "s1"$'):
+        asyncio.run(network_in(spies).set_up_pod("/x", WEB))
+    assert [call[:2] for call in calls(spies)][3:] == [("second", "DEL"), ("first", "DEL"), ("loopback", "DEL")]
+
+
+def test_a_sandbox_is_detached_from_all_and_the_first_complaint_is_told(spies: Path) -> None:
+    network = network_in(spies)
+    asyncio.run(network.set_up_pod("/x", WEB))
+    for name in ("first", "loopback"):
+        (spies / f"{name}.DEL").write_text(json.dumps({"code": 11, "msg": f"{name} is busy"}))
+    words = r'^failed to destroy network for sandbox "s1": plugin type="first" failed \(delete\): first is busy$'
+    with pytest.raises(CNIError, match=words) as refused:
+        asyncio.run(network.tear_down_pod("/x", WEB))
+    assert refused.value.code == 11
+    assert [call[:2] for call in calls(spies)][3:] == [("second", "DEL"), ("first", "DEL"), ("loopback", "DEL")]
+    assert sorted(path.name for path in (spies / "cache" / "results").iterdir()) == [
+        "cni-loopback-s1-lo",
+        "net-s1-eth0",
+    ]
+    for name in ("first", "loopback"):
+        (spies / f"{name}.DEL").unlink()
+    asyncio.run(network.tear_down_pod("/x", WEB))
+    assert not list((spies / "cache" / "results").iterdir())
+
+
+@pytest.mark.parametrize(
+    ("netns", "said", "gone"),
+    [
+        ("/x", "interface eth0 not found", True),
+        ("/x", "open /x: no such file or directory", False),
+        ("", "open : no such file or directory", True),
+        ("", "device or resource busy", False),
+    ],
+)
+def test_a_plugin_that_finds_nothing_to_remove_has_removed_it(spies: Path, netns: str, said: str, gone: bool) -> None:
+    """go-cni's `Remove`: else a pod that has lost its network would never end."""
+    network = network_in(spies)
+    (spies / "first.DEL").write_text(json.dumps({"code": 999, "msg": said}))
+    if gone:
+        asyncio.run(network.tear_down_pod(netns, WEB))
+    else:
+        with pytest.raises(CNIError, match=said):
+            asyncio.run(network.tear_down_pod(netns, WEB))
+
+
+def test_without_a_configuration_nothing_is_attached_or_detached_and_the_network_is_not_ready(spies: Path) -> None:
+    network = PodNetwork(spies / "none", [spies], spies / "cache")
+    for prefix, call in (
+        ('failed to setup network for sandbox "s1": ', network.set_up_pod("/x", WEB)),
+        ('failed to destroy network for sandbox "s1": ', network.tear_down_pod("/x", WEB)),
+        ("", network.status()),
+    ):
+        with pytest.raises(CNIError, match=f"^{prefix}cni plugin not initialized$"):
+            asyncio.run(call)
+    assert not (spies / "log").exists()
+
+
+def test_the_network_is_as_ready_as_its_plugins_say(spies: Path) -> None:
+    asyncio.run(network_in(spies).status())
+    assert [call[:2] for call in calls(spies)] == [("first", "STATUS"), ("second", "STATUS")]
+    assert calls(spies)[0][2] == {**CONF["plugins"][0], "name": "net", "cniVersion": "1.1.0"}  # type: ignore[index]
+    (spies / "first.STATUS").write_text('{"code": 50, "msg": "no addresses left"}')
+    with pytest.raises(CNIError, match=r"^no addresses left$") as refused:
+        asyncio.run(network_in(spies).status())
+    assert refused.value.code == 50
+    asyncio.run(network_in(spies, {**CONF, "cniVersion": "1.0.0"}).status())
+    assert len(calls(spies)) == 3, "older ones cannot be asked"
+
+
+def test_what_stops_a_list(spies: Path) -> None:
+    libcni = CNIConfig([spies], spies / "cache")
+
+    def said(call: Any) -> str:
+        with pytest.raises(CNIError) as refused:
+            asyncio.run(call)
+        return str(refused.value)
+
+    empty = config.network_conf_from('{"name": "net", "cniVersion": "1.0.0"}')
+    assert said(libcni.add_network_list(empty, RT)) == "no plugin configs found"
+    network = config.network_conf_from(json.dumps(CONF))
+    old = config.network_conf_from(json.dumps({**CONF, "cniVersion": "0.3.1"}))
+    assert (
+        said(libcni.check_network_list(old, RT)) == 'configuration version "0.3.1" does not support the CHECK command'
+    )
+    (spies / "second.CHECK").write_text('{"code": 20, "msg": "drifted"}')
+    assert said(libcni.check_network_list(network, RT)) == "drifted"
+    unchecked = config.network_conf_from(json.dumps({**CONF, "disableCheck": True}))
+    asyncio.run(libcni.check_network_list(unchecked, RT))
+    (spies / "cache").write_text("a file in the way")
+    assert said(libcni.add_network_list(network, RT)).startswith('failed to set network "net" cached result: ')
+
+
+@pytest.mark.parametrize(
+    "kept", ["", "[]", '{"cniVersion": "7.0.0"}', '{"kind": "cniCacheV1", "result": {"cniVersion": "7.0.0"}}']
+)
+def test_a_kept_result_that_cannot_be_read_hinders_check_but_not_the_end(spies: Path, kept: str) -> None:
+    network, libcni = config.network_conf_from(json.dumps(CONF)), CNIConfig([spies], spies / "cache")
+    asyncio.run(libcni.add_network_list(network, RT))
+    (file,) = (spies / "cache" / "results").iterdir()
+    file.write_text(kept)
+    with pytest.raises(CNIError, match=r'^failed to get network "net" cached result: '):
+        asyncio.run(libcni.check_network_list(network, RT))
+    asyncio.run(libcni.del_network_list(network, RT))
+    assert [(name, command, "prevResult" in conf) for name, command, conf in calls(spies)[2:]] == [
+        ("second", "DEL", False),
+        ("first", "DEL", False),
+    ]
+    assert not file.exists()
+
+
+def test_garbage_collection_goes_on_after_a_refusal_and_tells_all(spies: Path) -> None:
+    network, libcni = config.network_conf_from(json.dumps(CONF)), CNIConfig([spies], spies / "cache")
+    for container in ("c1", "c2"):
+        asyncio.run(libcni.add_network_list(network, RuntimeConf(container, "/x", "eth0")))
+    other = config.network_conf_from(json.dumps({**CONF, "name": "other"}))
+    asyncio.run(libcni.add_network_list(other, RuntimeConf("c1", "/x", "eth0")))
+    for name in ("second.DEL", "first.GC"):
+        (spies / name).write_text(json.dumps({"code": 999, "msg": f"no {name}"}))
+    (spies / "log").unlink()
+    with pytest.raises(CNIError) as refused:
+        asyncio.run(libcni.gc_network_list(network, []))
+    assert str(refused.value).splitlines() == [
+        *(
+            f'failed to delete stale attachment {container} eth0: plugin type="second" failed (delete): no second.DEL'
+            for container in ("c1", "c2")
+        ),
+        "failed to GC plugin first: no first.GC",
+    ]
+    assert [call[:2] for call in calls(spies)] == [("second", "DEL")] * 2 + [("first", "GC"), ("second", "GC")]
+    unasked = config.network_conf_from(json.dumps({**CONF, "disableGC": True}))
+    asyncio.run(libcni.gc_network_list(unasked, []))
+    older = config.network_conf_from(json.dumps({**CONF, "cniVersion": "1.0.0", "name": "older"}))
+    asyncio.run(libcni.gc_network_list(older, []))
+    assert len(calls(spies)) == 4, "one must not, the other cannot"
+
+
+def test_a_plugin_from_before_versions_speaks_the_first_one(spies: Path) -> None:
+    (spies / "old").write_text(
+        '#!/bin/sh\ncat > /dev/null\necho \'{"code": 4, "msg": "unknown CNI_COMMAND: VERSION"}\'\nexit 1\n'
+    )
+    (spies / "odd").write_text('#!/bin/sh\ncat > /dev/null\necho \'{"code": 4, "msg": "no"}\'\nexit 1\n')
+    (spies / "text").write_text("no program")
+    for name in ("old", "odd", "text"):
+        (spies / name).chmod(0o755)
+    libcni = CNIConfig([spies], spies / "cache")
+    old = config.network_conf_from('{"name": "net", "plugins": [{"type": "old"}]}')
+    assert asyncio.run(libcni.validate_network_list(old)) == []
+    odd = config.network_conf_from('{"name": "net", "plugins": [{"type": "odd"}, {"type": "text"}]}')
+    words = rf"^\[no netplugin failed with no error message: fork/exec {spies}/text: exec format error\]$"
+    with pytest.raises(CNIError, match=words):
+        asyncio.run(libcni.validate_network_list(odd))
+
+
+def test_a_plugin_is_killed_with_whoever_waits_for_it(spies: Path) -> None:
+    (spies / "first").write_text('#!/bin/sh\necho $$ > "$(dirname "$0")/pid"\nexec sleep 600\n')
+    os.mkfifo(spies / "pid")
+
+    async def given_up() -> int:
+        libcni = CNIConfig([spies], spies / "cache")
+        adding = asyncio.create_task(libcni.add_network_list(config.network_conf_from(json.dumps(CONF)), RT))
+        pid = int(await asyncio.to_thread((spies / "pid").read_text))
+        adding.cancel()
+        with pytest.raises(asyncio.CancelledError):
+            await adding
+        return pid
+
+    pid = asyncio.run(given_up())
+    with pytest.raises(ProcessLookupError):
+        os.kill(pid, 0)
 
 
 @pytest.mark.parametrize("kind", ["ours", "debian"])

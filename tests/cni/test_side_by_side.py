@@ -227,4 +227,14 @@ def test_check_of_forwarded_ports_notices_a_missing_rule(host: Any, tmp_path: Pa
     host.sh("iptables -t nat -F CNI-HOSTPORT-DNAT")
     code, said = host.plugin("portmap", "CHECK", conf, netns=pod.path)
     assert code == 1
+    assert said["msg"] == (
+        'could not check ipv4 dnat: rule [[-m comment --comment dnat name: "dual" id: "cnitool-1" -m multiport -p tcp'
+        " --destination-ports 18080]] in chain CNI-HOSTPORT-DNAT not found in table nat"
+    )
+    (chain,) = (rule.split()[1] for rule in host.sh("iptables -t nat -S").splitlines() if rule.startswith("-N CNI-DN-"))
+    host.sh(f"iptables -t nat -F {chain}")
+    code, said = host.plugin("portmap", "CHECK", conf, netns=pod.path)
     assert said["msg"].startswith("could not check ipv4 dnat: rule [[-p tcp --dport 18080 -s 10.201.0.2/24")
+    host.sh(f"iptables -t nat -X {chain}")
+    code, said = host.plugin("portmap", "CHECK", conf, netns=pod.path)
+    assert said["msg"] == f"could not check ipv4 dnat: chain {chain} not found in iptables table nat"

@@ -113,6 +113,14 @@ def go_label_selector(selector: Any) -> str:
     )
 
 
+def go_path_error(operation: str, error: OSError, path: object = "") -> str:
+    """`fs.PathError`: `open /x: no such file or directory`. `path`: if the error does
+    not know it.
+    """
+    why = error.strerror or str(error)
+    return f"{operation} {path or error.filename}: {why[:1].lower()}{why[1:]}"
+
+
 def go_json_type(value: Any) -> str:
     """The Go type that decoded JSON has, as `%T` prints it."""
     if value is None:

@@ -148,6 +148,12 @@ class PaperNetlink(Netlink):
             raise OSError(errno.EEXIST, os.strerror(errno.EEXIST))
         self._routes.append(route)
 
+    def route_add_ecmp(self, route: Route) -> None:
+        """Raises OSError if there is quite the same."""
+        if route in self._routes:
+            raise OSError(errno.EEXIST, os.strerror(errno.EEXIST))
+        self._routes.append(route)
+
     def route_replace(self, route: Route) -> None:
         """In place of one to the same destination."""
         self._routes = [one for one in self._routes if _way(one) != _way(route)] + [

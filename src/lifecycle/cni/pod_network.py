@@ -33,6 +33,7 @@ LOOPBACK = """{
 }"""
 DEFAULT_BIN_DIR = "/opt/cni/bin"
 DEFAULT_IF_NAME = "eth0"
+NOT_INITIALIZED = "cni plugin not initialized"
 
 
 @dataclass(slots=True, frozen=True)
@@ -127,11 +128,16 @@ class PodNetwork:
 
     def networks(self) -> list[tuple[str, config.NetworkConfigList]]:
         """Interface names and their networks. The directory is read anew each time.
-        Raises CNIError if it has no valid configuration.
+        Raises CNIError if it has no valid configuration; which files it has is not
+        said, as whoever reads the directory logs that (`Load`).
         """
+        try:
+            default = config.first_valid(self._conf_dir)
+        except CNIError:
+            raise CNIError(NOT_INITIALIZED) from None
         return [
             ("lo", config.network_conf_from(LOOPBACK)),
-            (DEFAULT_IF_NAME, config.first_valid(self._conf_dir)),
+            (DEFAULT_IF_NAME, default),
         ]
 
     async def set_up_pod(self, netns_path: str, sandbox: Sandbox) -> PodNetworkResult:
@@ -164,20 +170,25 @@ class PodNetwork:
 
     async def tear_down_pod(self, netns_path: str, sandbox: Sandbox) -> None:
         """Detach a sandbox; may be called again, and with a namespace that is gone.
-        Raises the first CNIError after trying all networks.
+        Raises the first CNIError after trying all networks. A plugin that does not
+        find what it should remove has nothing left to do.
         """
+        prefix = f'failed to destroy network for sandbox "{sandbox.id}"'
+        try:
+            networks = self.networks()
+        except CNIError as error:
+            raise error.wrapped(prefix) from None
         complaints = []
-        for if_name, network in reversed(self.networks()):
+        for if_name, network in reversed(networks):
             try:
                 await self._libcni.del_network_list(
                     network, runtime_conf(sandbox, netns_path, if_name)
                 )
             except CNIError as error:
-                complaints.append(error)
+                if not _is_gone(str(error), netns_path):
+                    complaints.append(error)
         if complaints:
-            raise complaints[0].wrapped(
-                f'failed to destroy network for sandbox "{sandbox.id}"'
-            )
+            raise complaints[0].wrapped(prefix)
 
     async def status(self) -> None:
         """Could a pod be attached now? Raises CNIError; the node is
@@ -185,3 +196,9 @@ class PodNetwork:
         """
         for _, network in self.networks():
             await self._libcni.get_status_network_list(network)
+
+
+def _is_gone(complaint: str, netns_path: str) -> bool:
+    """Upstream: go-cni, `Remove`."""
+    no_namespace = not netns_path and "no such file or directory" in complaint
+    return no_namespace or "not found" in complaint

@@ -15,12 +15,12 @@ import base64
 import contextlib
 import os
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
 from lifecycle.api.go_format import go_quote
-from lifecycle.api.go_json.decode import unmarshal
+from lifecycle.api.go_json.decode import unmarshal, unmarshal_object
 from lifecycle.api.go_json.encode import marshal
 from lifecycle.cni import results
 from lifecycle.cni.errors import CNIError
@@ -100,8 +100,8 @@ class ResultCache:
             file.write(_marshalled(info))
 
     def delete(self, name: str, rt: RuntimeConf) -> None:
-        """Forget a result, if there is one."""
-        with contextlib.suppress(CNIError):
+        """Forget a result, if there is one. That it stays is no error."""
+        with contextlib.suppress(CNIError, OSError):
             self.path(name, rt).unlink(missing_ok=True)
 
     def result(self, name: str, version: str, rt: RuntimeConf) -> results.Result | None:
@@ -109,7 +109,7 @@ class ResultCache:
         there is none. Raises CNIError.
         """
         try:
-            raw = unmarshal(self.path(name, rt).read_text())
+            raw = unmarshal_object(self.path(name, rt).read_text())
         except OSError:
             return None
         except ValueError as error:
@@ -125,37 +125,14 @@ class ResultCache:
                 f"failed to convert cached result to config version {go_quote(version)}"
             ) from None
 
-    def config(self, name: str, rt: RuntimeConf) -> tuple[str, RuntimeConf] | None:
-        """The configuration that ADD had, and what the runtime gave it; None if nothing
-        is kept. Raises CNIError.
-        """
-        try:
-            raw = unmarshal(self.path(name, rt).read_text())
-        except OSError:
-            return None
-        except ValueError as error:
-            raise CNIError(
-                f"failed to unmarshal cached network {go_quote(name)} config: {error}"
-            ) from None
-        if raw.get("kind") != CNI_CACHE_V1:
-            raise CNIError(
-                f"read cached network {go_quote(name)} config has wrong kind:"
-                f" {raw.get('kind', '')}"
-            )
-        kept = replace(
-            rt,
-            args=[(key, value) for key, value in raw.get("cniArgs", ())] or rt.args,
-            capability_args=raw.get("capabilityArgs", {}),
-        )
-        return base64.b64decode(raw["config"]).decode(), kept
-
     def attachments(self, container_id: str = "") -> Iterator[NetworkAttachment]:
         """All attachments, or one container's."""
         if not self._results.is_dir():
             return
         for path in sorted(self._results.iterdir()):
             try:
-                raw = unmarshal(path.read_text())
+                raw = unmarshal_object(path.read_text())
+                config = base64.b64decode(raw.get("config", ""), validate=True).decode()
             except (OSError, ValueError):
                 continue
             if (
@@ -164,18 +141,17 @@ class ResultCache:
                 or not raw.get("networkName")
             ):
                 continue
-            if container_id and raw["containerId"] != container_id:
+            owner = raw.get("containerId", "")
+            if container_id and owner != container_id:
                 continue
             rt = RuntimeConf(
-                raw["containerId"],
+                owner,
                 raw.get("netns", ""),
                 raw["ifName"],
                 [(key, value) for key, value in raw.get("cniArgs", ())],
                 raw.get("capabilityArgs", {}),
             )
-            yield NetworkAttachment(
-                raw["networkName"], rt, base64.b64decode(raw["config"]).decode()
-            )
+            yield NetworkAttachment(raw["networkName"], rt, config)
 
 
 def _marshalled(info: Mapping[str, Any]) -> str:

@@ -10,6 +10,7 @@ Upstream: `pkg/kubelet/kubelet.go` (`NewMainKubelet`, `SyncPod`, `SyncTerminated
 
 from __future__ import annotations
 
+import logging
 import random
 from collections.abc import Callable, Collection, Iterable, Mapping
 
@@ -18,7 +19,11 @@ from lifecycle.api.resources import resource
 from lifecycle.api.wire import Object
 from lifecycle.client.rest import Client
 from lifecycle.client.shared_informer import SharedInformer
-from lifecycle.kubelet.cm.cgroup_manager import CgroupManager, cgroup_version
+from lifecycle.kubelet.cm.cgroup_manager import (
+    CgroupError,
+    CgroupManager,
+    cgroup_version,
+)
 from lifecycle.kubelet.cm.cgroup_names import parse_cgroup_root
 from lifecycle.kubelet.cm.pod_container_manager import PodContainerManager
 from lifecycle.kubelet.cm.qos_container_manager import QOSContainerManager
@@ -31,6 +36,8 @@ from lifecycle.kubelet.token.token_manager import TokenManager
 from lifecycle.kubelet.userns.userns_manager import UsernsManager
 from lifecycle.kubelet.volumemanager.references import ObjectReferences
 from lifecycle.kubelet.volumemanager.volume_manager import MountResult, VolumeManager
+
+log = logging.getLogger(__name__)
 
 
 class LocalPodHost:
@@ -126,7 +133,10 @@ class LocalPodHost:
             and self.cgroups is not None
             and not self.cgroups.exists(pod)
         ):
-            self.qos_cgroups.update_cgroups(active_pods())
+            try:
+                self.qos_cgroups.update_cgroups(active_pods())
+            except CgroupError as error:  # the pod can have its own all the same
+                log.debug("failed to update QoS cgroups while syncing pod: %s", error)
             self.cgroups.ensure_exists(pod)
 
     def pod_cgroup_config(self, pod: Object) -> ResourceConfig | None:

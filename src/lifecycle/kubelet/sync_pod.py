@@ -53,7 +53,6 @@ from lifecycle.kubelet.status.generate import condition
 from lifecycle.kubelet.status.resize_conditions import ERROR, PodResizeConditions
 from lifecycle.kubelet.status.status_manager import StatusManager
 from lifecycle.kubelet.types.pod_update import is_static_pod
-from lifecycle.kubelet.volume.payloads import VolumeError
 
 
 def on_pod_sandbox_ready(statuses: StatusManager, pod: Object) -> None:
@@ -330,17 +329,17 @@ class PodSyncer:
         self._probes.remove_pod(uid)
 
     async def sync_terminated_pod(self, pod: Object) -> None:
-        """Nothing runs: say how it ended, and let a deleted pod go."""
+        """Nothing runs: say how it ended, and let a deleted pod go – once nothing of it
+        is left on the machine. Raises VolumeError, OSError: to be tried again, as the
+        pod stays meanwhile.
+        """
         uid = pod["metadata"]["uid"]
         runtime = await self._manager.get_pod_status(uid)
         if not _rejected(self._statuses.get_pod_status(uid), runtime):
             self._statuses.set_pod_status(
                 pod, self._status(pod, runtime, terminal=True)
             )
-        try:
-            await self._host.release(pod, self._pods.active_pods())
-        except (VolumeError, OSError) as error:
-            self._event(pod, "Warning", "FailedUnMount", str(error), "")
+        await self._host.release(pod, self._pods.active_pods())
         self._host.tokens.delete_for_pod(uid)
         self._statuses.terminate_pod(pod)
 

@@ -21,7 +21,12 @@ from lifecycle.kubelet.container.runtime import PodStatus
 from lifecycle.kubelet.kuberuntime.init_container_actions import InitContainerActions, compute_init_container_actions
 from lifecycle.kubelet.kuberuntime.pod_actions import compute_pod_actions
 
-RUNNING, EXITED, CREATED = ContainerState.RUNNING, ContainerState.EXITED, ContainerState.CREATED
+RUNNING, EXITED, CREATED, UNKNOWN = (
+    ContainerState.RUNNING,
+    ContainerState.EXITED,
+    ContainerState.CREATED,
+    ContainerState.UNKNOWN,
+)
 SANDBOX = PodSandboxStatus("s", PodSandboxMetadata("p", "u", "n", 0), PodSandboxState.READY, 1)
 
 
@@ -136,3 +141,31 @@ def test_what_begins_in_a_new_sandbox(policy: str, own: str, init: bool, ended: 
     assert [c["name"] for c in [*actions.init_containers_to_start, *actions.containers_to_start]] == begins
     assert (actions.create_sandbox, actions.kill_pod) == (bool(begins), not begins)
     assert not begins or actions.attempt == 1
+
+
+LOST = 'ontainer is in "unknown" state, try killing it before restart'
+
+
+@pytest.mark.parametrize(
+    ("case", "start", "kill", "failed"),
+    [
+        (spec(plain("a"), plain("b")), ["a"], {"a": f"Init c{LOST}"}, False),
+        (spec(plain("a"), policy="OnFailure"), ["a"], {"a": f"Init c{LOST}"}, False),
+        (spec(plain("a"), policy="Never"), [], {}, True),
+        (spec(sidecar("a"), plain("b")), ["a"], {"a": f"Init c{LOST}"}, False),
+        (spec(sidecar("a"), policy="Never"), ["a"], {"a": f"Init c{LOST}"}, False),
+    ],
+)
+def test_an_init_container_of_which_nobody_knows_is_killed_before_it_begins_again(
+    case: Object, start: list[str], kill: dict[str, str], failed: bool
+) -> None:
+    assert asked(case, runtime(a=UNKNOWN)) == (start, kill, False, failed)
+
+
+@pytest.mark.parametrize("policy", ["Always", "OnFailure", "Never"])
+def test_so_is_a_container(policy: str) -> None:
+    pod = {"metadata": {"uid": "u"}, "spec": {"restartPolicy": policy, "containers": [plain("main")]}}
+    actions = compute_pod_actions(pod, runtime(main=UNKNOWN), {})
+    assert [c["name"] for c in actions.containers_to_start] == ["main"]
+    assert actions.containers_to_kill == {"main": f"C{LOST}"}
+    assert not actions.kill_pod

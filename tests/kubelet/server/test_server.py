@@ -116,7 +116,7 @@ def test_a_boolean_may_be_spelled_as_clients_spell_it(yes: str) -> None:
             await talker(cluster)
             assert (await text(await ask(cluster, f"talk/log?timestamps={yes}&tailLines=1")))[10] == "T"
             response = await ask(cluster, f"web/exec?stdout={yes}&command=ls")
-            assert (response.status, response.body) == (400, b"Upgrade request required")
+            assert (response.status, response.body) == (500, b"Upgrade request required\n")
             for no in ("False", "false", "0"):
                 assert await text(await ask(cluster, f"talk/log?timestamps={no}&tailLines=1")) == "three\n"
                 refused = await text(await ask(cluster, f"web/exec?stdout={no}&command=ls"))

@@ -231,6 +231,12 @@ class Netlink:
         """A new route."""
         self._socket.request(RTM_NEWROUTE, NLM_F_CREATE | NLM_F_EXCL, route_body(route))
 
+    def route_add_ecmp(self, route: Route) -> None:
+        """A new route, beside others to the same destination that are not quite the
+        same.
+        """
+        self._socket.request(RTM_NEWROUTE, NLM_F_CREATE, route_body(route))
+
     def route_replace(self, route: Route) -> None:
         """A route, new or in place of one to the same destination."""
         self._socket.request(

@@ -6,6 +6,7 @@ Upstream: `vishvananda/netlink`, `link.go`, `link_linux.go` (`LinkDeserialize`).
 from __future__ import annotations
 
 import errno
+import re
 import struct
 from collections.abc import Iterable
 from dataclasses import dataclass, field
@@ -51,6 +52,13 @@ OPER_STATES = (
 )
 
 
+_MAC = re.compile(
+    r"[0-9a-f]{2}([:-])(?:[0-9a-f]{2}\1){4}[0-9a-f]{2}|(?:[0-9a-f]{4}\.){2}[0-9a-f]{4}",
+    re.ASCII | re.IGNORECASE,
+)
+"""The three ways in which Go's `net.ParseMAC` reads six bytes."""
+
+
 class LinkNotFoundError(OSError):
     """No interface of that name."""
 
@@ -82,10 +90,9 @@ class Link:
 
 def parse_mac(mac: str) -> bytes:
     """Raises ValueError for what is not an address."""
-    parts = mac.replace("-", ":").split(":")
-    if len(parts) != 6:
+    if not _MAC.fullmatch(mac):
         raise ValueError(f"address {mac}: invalid MAC address")
-    return bytes(int(part, 16) for part in parts)
+    return bytes.fromhex(re.sub("[-:.]", "", mac))
 
 
 def hardware_addr(raw: bytes) -> str:

@@ -19,7 +19,7 @@ from collections.abc import Iterator
 from typing import Any
 
 from lifecycle.cni import results
-from lifecycle.cni.addresses import Interface, is_global_unicast, next_ip, parse_cidr
+from lifecycle.cni.addresses import Interface, next_ip, parse_cidr
 from lifecycle.cni.errors import CNIError
 from lifecycle.cni.namespaces import (
     NSPathNotExistError,
@@ -207,17 +207,20 @@ def ensure_addr(host: Netlink, link: Link, address: Interface, force: bool) -> N
         ):
             if not force:
                 raise CNIError(
-                    f'failed to set bridge addr: "{link.name}" already has an IP'
-                    f" address different from {address}"
+                    f'"{link.name}" already has an IP address different from {address}'
                 )
-            host.addr_del(link.index, present)
+            try:
+                host.addr_del(link.index, present)
+            except OSError as error:
+                raise CNIError(
+                    f'could not remove IP address from "{link.name}": {go_errno(error)}'
+                ) from None
     try:
         host.addr_add(link.index, address)
     except OSError as error:
         if error.errno != errno.EEXIST:
             raise CNIError(
-                f'could not add IP address {address} to "{link.name}":'
-                f" {go_errno(error)}"
+                f'could not add IP address to "{link.name}": {go_errno(error)}'
             ) from None
     # set explicitly, else a bridge takes the lowest address of its ports, which come
     # and go
@@ -246,16 +249,21 @@ def plug(host: Netlink, bridge: Link, port: Link, conf: dict[str, Any]) -> None:
             f"failed to set isolated on for {port.name}: {go_errno(error)}"
         ) from None
     vlan, vlans = conf.get("vlan", 0), conf["vlans"]
+    step = "remove default vlan"
     try:
         if (vlan or vlans) and not conf.get("preserveDefaultVlan"):
             host.bridge_vlan(port.index, 1, delete=True)
-        if vlan or vlans:
-            host.bridge_vlan(port.index, vlan or 1, native=True)
+        step = "setup vlan tag"
+        if vlan:
+            host.bridge_vlan(port.index, vlan, native=True)
         for tagged in vlans:
             host.bridge_vlan(port.index, tagged)
+        step = "setup default native vlan tag"
+        if vlans and not vlan:  # last: VLAN 1 may be among the tagged ones
+            host.bridge_vlan(port.index, 1, native=True)
     except OSError as error:
         raise CNIError(
-            f'failed to setup vlan tag on interface "{port.name}": {go_errno(error)}'
+            f'failed to {step} on interface "{port.name}": {go_errno(error)}'
         ) from None
 
 
@@ -331,20 +339,25 @@ def _layer_3(
         raise CNIError("IPAM plugin returned missing IP config")
     gateways = calc_gateways(result, conf)
     with with_net_ns_path(args.netns):
-        ipam.try_sysctl(
-            f"net/ipv6/conf/{args.if_name}/accept_dad",
-            "1" if conf.get("enabledad") else "0",
-        )
+        detect = bool(conf.get("enabledad"))
+        if detect:
+            ipam.try_sysctl(f"net/ipv6/conf/{args.if_name}/enhanced_dad", "1")
+        ipam.try_sysctl(f"net/ipv6/conf/{args.if_name}/accept_dad", str(int(detect)))
         ipam.try_sysctl(f"net/ipv4/conf/{args.if_name}/arp_notify", "1")
         ipam.configure_iface(inside, args.if_name, result)
     for version, addresses in gateways.items():
         for address in addresses:
-            ensure_addr(
-                host,
-                _gateway_link(host, bridge, conf, result),
-                address,
-                bool(conf.get("forceAddress")),
-            )
+            try:
+                link = _gateway_link(host, bridge, conf, result)
+            except CNIError as error:
+                raise error.wrapped("failed to create vlan interface") from None
+            try:
+                ensure_addr(host, link, address, bool(conf.get("forceAddress")))
+            except CNIError as error:
+                where = (
+                    "vlan interface for bridge with" if conf.get("vlan") else "bridge"
+                )
+                raise error.wrapped(f"failed to set {where} addr") from None
         if addresses:
             ipam.enable_forward(version)
     if conf.get("ipMasq"):
@@ -364,17 +377,16 @@ def _gateway_link(
     try:
         link = host.link(name)
     except LinkNotFoundError:
+        plain = {**conf, "vlans": [], "hairpinMode": False, "portIsolation": False}
         fd = current_netns()
         try:
             port, _ = setup_veth(host, host, fd, name, mtu=bridge.mtu)
+            plug(host, bridge, port, plain)
+        except CNIError as error:
+            # so it is spelt upstream
+            raise error.wrapped(f'faild to create vlan gateway "{name}"') from None
         finally:
             os.close(fd)
-        plug(
-            host,
-            bridge,
-            port,
-            {**conf, "vlans": [], "hairpinMode": False, "portIsolation": False},
-        )
         host.link_set(host.link(name).index, up=True)
         link = host.link(name)
     if not any(interface["name"] == name for interface in result["interfaces"]):
@@ -408,11 +420,7 @@ def cmd_del(args: CmdArgs) -> None:
     addresses: list[Interface] = []
     if args.netns:
         with contextlib.suppress(NSPathNotExistError), Netlink(args.netns) as inside:
-            addresses = [
-                address
-                for address in del_link(inside, args.if_name)
-                if is_global_unicast(address.ip)
-            ]
+            addresses = del_link(inside, args.if_name)
     if ipam_type:
         ipam.exec_ipam("DEL", ipam_type, args)
         if conf.get("ipMasq"):

@@ -128,30 +128,38 @@ def validate_expected_route(inside: Netlink, result: results.Result) -> None:
     destinations = _destinations(inside)
     for route in result.get("routes", ()):
         network = ipaddress.ip_network(route["dst"], strict=False)
-        existing = destinations.get(str(network))
+        existing = destinations.get(str(network), ())
         gateway = route.get("gw")
-        wrong = (
-            gateway
-            and network.prefixlen
-            and existing is not None
-            and str(existing.gateway) != gateway
-        )
-        if existing is None or wrong:
+        if gateway and network.prefixlen:
+            existing = [one for one in existing if str(one.gateway) == gateway]
+        if not existing:
             raise CNIError(
-                f"Expected Route {{Dst:{route['dst']} GW:{gateway or '<nil>'}}} not"
-                " found in routing table"
+                f"Expected Route {_in_words(route)} not found in routing table"
             )
 
 
-def _destinations(inside: Netlink) -> dict[str, Route]:
-    return {
-        str(route.destination or ("0.0.0.0/0" if _is_v4(route) else "::/0")): route
-        for route in inside.routes(4) + inside.routes(6)
-    }
+def _in_words(route: dict[str, Any]) -> str:
+    """Upstream: `types.Route.String`."""
+    dst = parse_cidr(route["dst"])
+    numbers = " ".join(
+        f"{name}:{route.get(name.lower()) or 0}"
+        for name in ("MTU", "AdvMSS", "Priority")
+    )
+    pointers = " ".join(
+        f"{name}:{route.get(name.lower(), '<nil>')}" for name in ("Table", "Scope")
+    )
+    return (
+        f"{{Dst:{{IP:{dst.ip} Mask:{dst.netmask.packed.hex()}}}"
+        f" GW:{route.get('gw') or '<nil>'} {numbers} {pointers}}}"
+    )
 
 
-def _is_v4(route: Route) -> bool:
-    return bool(route.gateway is None or route.gateway.version == 4)
+def _destinations(inside: Netlink) -> dict[str, list[Route]]:
+    found: dict[str, list[Route]] = {}
+    for version, everywhere in ((4, "0.0.0.0/0"), (6, "::/0")):
+        for route in inside.routes(version):
+            found.setdefault(str(route.destination or everywhere), []).append(route)
+    return found
 
 
 def validate_interface(

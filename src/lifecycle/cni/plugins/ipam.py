@@ -2,7 +2,7 @@
 environment, then apply what it decided.
 
 Upstream: `containernetworking/plugins`, `pkg/ipam/ipam.go`, `ipam_linux.go`
-(`ConfigureIface`), v1.9; `cni/pkg/invoke/delegate.go`.
+(`ConfigureIface`), `pkg/ip/addr_linux.go`, v1.9; `cni/pkg/invoke/delegate.go`.
 """
 
 from __future__ import annotations
@@ -24,7 +24,10 @@ from lifecycle.cni.netlink.route import RT_TABLE_MAIN, Route
 from lifecycle.cni.netlink.wire import go_errno
 from lifecycle.cni.plugins.skel import CmdArgs
 
-DAD_SETTLE_SECONDS = 5.0
+DAD_SETTLE_SECONDS, SETTLE_INTERVAL = 5.0, 0.05
+IFA_F_DADFAILED, IFA_F_TENTATIVE = 0x08, 0x40
+SCOPE_NAMES = {0: "universe", 200: "site", 253: "link", 254: "host", 255: "nowhere"}
+"""As `vishvananda/netlink` prints them."""
 
 
 def exec_ipam(command: str, plugin: str, args: CmdArgs) -> bytes:
@@ -106,7 +109,10 @@ def configure_iface(netlink: Netlink, if_name: str, result: results.Result) -> N
             gateways.setdefault(parse_ip(ip["gateway"]).version, ip["gateway"])
     netlink.link_set(link.index, up=True)
     if 6 in gateways:
-        settle_addresses(netlink, if_name)
+        try:
+            settle_addresses(netlink, if_name)
+        except CNIError as error:
+            raise error.wrapped(f'failed to settle addresses for "{if_name}"') from None
     for r in result.get("routes", ()):
         destination = ipaddress.ip_network(r["dst"], strict=False)
         gateway = r.get("gw") or gateways.get(destination.version)
@@ -118,29 +124,46 @@ def configure_iface(netlink: Netlink, if_name: str, result: results.Result) -> N
             priority=r.get("priority") or 0,
             table=r.get("table") or RT_TABLE_MAIN,
         )
+        written = parse_cidr(r["dst"])
         try:
-            netlink.route_add(route)
+            if written.version == 4 and written.ip != destination.network_address:
+                raise OSError(errno.EINVAL, "")  # so says the kernel of it
+            netlink.route_add_ecmp(route)
         except OSError as error:
-            if error.errno == errno.EEXIST and gateway is None:
-                continue
             where = (
-                f"{destination} via {gateway or '<nil>'} dev {if_name} metric"
-                f" {route.priority}"
+                f"{{{written.ip} {written.netmask.packed.hex()}}} via"
+                f" {gateway or '<nil>'} dev {if_name} metric {route.priority}"
             )
+            scope = SCOPE_NAMES.get(route.scope, "unknown")
             raise CNIError(
-                f"failed to add route '{where} (Scope: universe, Table:"
+                f"failed to add route '{where} (Scope: {scope}, Table:"
                 f" {r.get('table') or 0})': {go_errno(error)}"
             ) from None
 
 
 def settle_addresses(netlink: Netlink, if_name: str) -> None:
     """Wait until no IPv6 address is tentative any more (duplicate address detection),
-    five seconds at most.
+    five seconds at most. Raises CNIError, at once if somebody else has the address.
     """
     deadline = time.monotonic() + DAD_SETTLE_SECONDS
-    while time.monotonic() < deadline:
+    while True:
         lines = Path("/proc/net/if_inet6").read_text().split("\n")
         mine = [line.split() for line in lines if line.endswith(f" {if_name}")]
-        if not any(int(fields[4], 16) & 0x40 for fields in mine):  # IFA_F_TENTATIVE
+        flags = {address: int(flags, 16) for address, _, _, _, flags, _ in mine}
+        for address, these in flags.items():
+            if these & IFA_F_DADFAILED:
+                readable = ipaddress.ip_address(bytes.fromhex(address))
+                raise CNIError(
+                    f"link {if_name} has address {readable} in DADFAILED state"
+                )
+        if not any(these & IFA_F_TENTATIVE for these in flags.values()):
             return
-        time.sleep(0.05)
+        if time.monotonic() > deadline:
+            if netlink.link(if_name).oper_state != "up":
+                return
+            nanoseconds = int(DAD_SETTLE_SECONDS * 1e9)  # as upstream prints them
+            raise CNIError(
+                f"link {if_name} still has tentative addresses after"
+                f" {nanoseconds} seconds"
+            )
+        time.sleep(SETTLE_INTERVAL)

@@ -52,9 +52,21 @@ def setup_ip_masq(
 def teardown_ip_masq(
     addresses: Iterable[Interface], network: str, container_id: str
 ) -> None:
-    """Raises CNIError. Rules that are gone are no error."""
+    """Raises CNIError when all of them were tried. Rules that are gone are no error."""
+    complaints = []
     for address in addresses:
-        iptables = IPTables(address.version)
-        *_, (entry, rule) = masquerade_rules(address, network, container_id)
-        iptables.delete("nat", entry, rule)
-        iptables.clear_and_delete_chain("nat", format_chain_name(network, container_id))
+        *_, (entry, (source, _, *rest)) = masquerade_rules(
+            address, network, container_id
+        )
+        try:
+            iptables = IPTables(address.version)
+            # versions of old wrote the address with the length of its prefix
+            for written in (str(address.ip), str(address)):
+                iptables.delete("nat", entry, [source, written, *rest])
+            iptables.clear_and_delete_chain(
+                "nat", format_chain_name(network, container_id)
+            )
+        except CNIError as error:
+            complaints.append(str(error))
+    if complaints:
+        raise CNIError("\n".join(complaints))

@@ -34,9 +34,8 @@ class IPTablesError(CNIError):
             "No chain/target/match by that name",
             "No such file or directory",
             "does not exist",
-            "incompatible, use 'nft' tool",
         )
-        return self.status in (1, 4) and any(words in self.stderr for words in gone)
+        return any(words in self.stderr for words in gone)
 
 
 class IPTables:

@@ -17,7 +17,7 @@ from lifecycle.cni.netlink.handle import Netlink
 from lifecycle.cni.netlink.link import LinkNotFoundError
 from lifecycle.cni.plugins.go_structs import PLUGIN_CONF, Struct
 from lifecycle.cni.plugins.netconf import plugin_config
-from lifecycle.cni.plugins.skel import CmdArgs, plugin_main
+from lifecycle.cni.plugins.skel import CmdArgs, parsed_prev_result, plugin_main
 
 NAME = "lo"
 
@@ -26,11 +26,15 @@ def cmd_add(args: CmdArgs) -> results.Result:
     """ADD. A result that came in goes out as it was; else `lo` and its addresses.
     Raises CNIError.
     """
-    conf = plugin_config(
+    plugin_config(
         args.conf,
         Struct(PLUGIN_CONF, "types.NetConf"),
         "failed to parse network config",
     )
+    try:
+        passed_on = parsed_prev_result(args)
+    except CNIError as error:
+        raise error.wrapped("failed to parse prevResult") from None
     addresses = []
     with Netlink(args.netns) as inside:
         link = inside.link(NAME)
@@ -44,9 +48,8 @@ def cmd_add(args: CmdArgs) -> results.Result:
                         f' "{address.ip}"'
                     )
             addresses += addrs[:1]
-    if conf.get("prevResult") is not None:
-        raw = {"cniVersion": args.cni_version, **conf["prevResult"]}
-        return results.create(args.cni_version, raw)
+    if passed_on is not None:
+        return passed_on
     interface: dict[str, Any] = {
         "name": NAME,
         "mac": "00:00:00:00:00:00",

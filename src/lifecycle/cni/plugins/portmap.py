@@ -93,7 +93,10 @@ def parse_config(args: CmdArgs) -> tuple[dict[str, Any], list[Interface]]:
                 raise CNIError(f"Invalid {words} port number: {mapping.get(key, 0)}")
     addresses: dict[int, Interface] = {}
     if conf.get("prevResult") is not None:
-        result = prev_result(args)
+        try:
+            result = prev_result(args)
+        except CNIError as error:
+            raise error.wrapped("could not parse prevResult") from None
         interfaces = result.get("interfaces", ())
         for ip in result.get("ips", ()):
             index = ip.get("interface")
@@ -159,12 +162,28 @@ def cmd_del(args: CmdArgs) -> None:
     conf, _ = _parsed(args)
     if not conf["runtimeConfig"]["portMappings"]:
         return
+    usable, complaints = [], []
     for version in (4, 6):
-        with contextlib.suppress(CNIError):
+        try:
             iptables = IPTables(version)
             iptables.run("nat", "-S", "OUTPUT")
+        except CNIError as error:
+            complaints.append(str(error))
+        else:
+            usable.append((version, iptables))
+    if not usable:
+        four, six = complaints
+        raise CNIError(
+            f"neither iptables nor ip6tables is usable, (iptables) {four},"
+            f" (ip6tables) {six}"
+        )
+    for version, iptables in usable:
+        try:
             teardown(iptables, dnat_chain(conf["name"], args.container_id))
-            old = format_chain_name(conf["name"], args.container_id, "SN-")
+        except CNIError as error:
+            raise error.wrapped(f"could not teardown ipv{version} dnat") from None
+        old = format_chain_name(conf["name"], args.container_id, "SN-")
+        with contextlib.suppress(CNIError):
             teardown(iptables, Chain(old, entry_chains=(OLD_TOP_LEVEL_SNAT_CHAIN,)))
 
 
@@ -188,17 +207,15 @@ def cmd_check(args: CmdArgs) -> None:
         try:
             if not iptables.chain_exists("nat", chain.name):
                 raise CNIError(f"chain {chain.name} not found in iptables table nat")
-            for where, rule in [
-                *((chain.name, rule) for rule in chain.rules),
-                *chain.entries(),
+            for where, rule, among in [
+                *((chain.name, rule, chain.rules) for rule in chain.rules),
+                *((where, rule, chain.entry_rules) for where, rule in chain.entries()),
             ]:
                 if not _has(iptables, where, rule):
-                    listed = " ".join(f"[{' '.join(one)}]" for one in chain.rules)
+                    listed = " ".join(f"[{' '.join(one)}]" for one in among)
                     raise CNIError(
                         f"rule [{listed}] in chain {where} not found in table nat"
                     )
-        except IPTablesError:
-            raise
         except CNIError as error:
             raise CNIError(
                 f"could not check ipv{address.version} dnat: {error}"

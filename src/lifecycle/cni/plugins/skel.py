@@ -189,16 +189,23 @@ def prev_result(
     args: CmdArgs, complaint: str = "Required prevResult missing"
 ) -> results.Result:
     """The result so far, in the newest version. Raises CNIError if there is none."""
+    result = parsed_prev_result(args)
+    if result is None:
+        raise CNIError(complaint)
+    return results.convert(result, "1.1.0")
+
+
+def parsed_prev_result(args: CmdArgs) -> results.Result | None:
+    """The result so far, in the configuration's version. Raises CNIError. Upstream:
+    `version.ParsePrevResult`.
+    """
     raw = args.conf.get("prevResult")
     if raw is None:
-        raise CNIError(complaint)
+        return None
     try:
-        result = results.create(
-            args.cni_version, {"cniVersion": args.cni_version, **raw}
-        )
+        return results.create(args.cni_version, {"cniVersion": args.cni_version, **raw})
     except CNIError as error:
         raise error.wrapped("could not parse prevResult") from None
-    return results.convert(result, "1.1.0")
 
 
 def load_args(text: str, fields: Sequence[str]) -> dict[str, str]:

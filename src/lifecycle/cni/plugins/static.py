@@ -59,14 +59,14 @@ def load_addresses(conf: Mapping[str, Any], env_args: str) -> list[dict[str, str
     ipam = conf.get("ipam")
     if ipam is None:
         raise CNIError("IPAM config missing 'ipam' key")
-    addresses = [
+    configured = [
         {
             "address": a.get("address") or "",
             "gateway": str(parse_ip(a["gateway"])) if a.get("gateway") else "",
         }
         for a in ipam.get("addresses") or ()
     ]
-    env = load_args(env_args, ("IP", "GATEWAY"))
+    addresses, env = [*configured], load_args(env_args, ("IP", "GATEWAY"))
     for item in env.get("IP", "").split(",") if env.get("IP") else ():
         addresses.append(
             {
@@ -79,8 +79,8 @@ def load_addresses(conf: Mapping[str, Any], env_args: str) -> list[dict[str, str
             gateway = parse_ip(item.strip())
         except CNIError:
             raise CNIError(f"invalid gateway address: {item}") from None
-        for one in addresses:
-            if one["address"] and gateway in parse_cidr(one["address"]).network:
+        for one in addresses[len(configured) :]:  # the others are not read yet
+            if gateway in parse_cidr(one["address"]).network:
                 one["gateway"] = str(gateway)
     for place in (
         (conf.get("args") or {}).get("cni") or {},

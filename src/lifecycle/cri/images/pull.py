@@ -13,7 +13,7 @@ from __future__ import annotations
 
 import base64
 import re
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from typing import Any
 
 import aiohttp
@@ -22,9 +22,7 @@ from lifecycle.api import fast_json
 from lifecycle.cri.apis.errors import RuntimeServiceError
 from lifecycle.cri.apis.image import AuthConfig
 from lifecycle.cri.images.oci_image import (
-    CONFIG,
     INDEX,
-    LAYER,
     MANIFEST,
     BuiltImage,
     digest_of_bytes,
@@ -40,12 +38,14 @@ take.
 """
 MAX_BLOB = 4 * 1024**3
 """Bytes of a layer as it is sent. Ours: it is held in memory until it is unpacked."""
+_CODES = {"not found": "NotFound", "failed precondition": "FailedPrecondition"}
+"""What gRPC calls what goes wrong, by how the words of it end."""
 _CHALLENGE = re.compile(r'(\w+)="([^"]*)"')
 
 
 def credentials(auth: AuthConfig | None) -> str:
-    """`username:password`, or nothing. Raises RuntimeServiceError for an `auth` that is
-    not base64 of such a pair.
+    """`username:password`, or nothing. Raises ValueError for an `auth` that is not
+    base64 of such a pair. Upstream: `ParseAuth`.
     """
     if auth is None:
         return ""
@@ -55,15 +55,17 @@ def credentials(auth: AuthConfig | None) -> str:
         return ""
     try:
         pair = base64.b64decode(auth.auth, validate=True).decode().rstrip("\0")
-    except ValueError as error:
-        raise RuntimeServiceError(
-            f"rpc error: code = Unknown desc = failed to parse auth: {error}"
-        ) from None
+    except ValueError:
+        at = re.match("[A-Za-z0-9+/]*", auth.auth)
+        where = at.end() if at else 0
+        raise ValueError(f"illegal base64 data at input byte {where}") from None
     if ":" not in pair:
-        raise RuntimeServiceError(
-            f'rpc error: code = Unknown desc = invalid decoded auth: "{pair}"'
-        )
+        raise ValueError(f'invalid decoded auth: "{pair}"')
     return pair
+
+
+class _NotThere(Exception):
+    """The registry does not know it."""
 
 
 class Puller:
@@ -85,16 +87,23 @@ class Puller:
             f"{'http' if local else 'https'}://"
             f"{'registry-1.docker.io' if self.host == 'docker.io' else self.host}"
         )
-        self._pair = credentials(auth)
+        self._pair = ""
+        self._auth = auth
         self._header = (
             f"Bearer {auth.registry_token}" if auth and auth.registry_token else ""
         )
 
     def _failure(self, why: str) -> RuntimeServiceError:
-        code = "NotFound" if why.endswith("not found") else "Unknown"
+        return self._unusable(f'failed to resolve reference "{self.name}": {why}')
+
+    def _unusable(self, why: str) -> RuntimeServiceError:
+        """The image is there, but cannot be had."""
+        code = next(
+            (code for end, code in _CODES.items() if why.endswith(end)), "Unknown"
+        )
         return RuntimeServiceError(
             f"rpc error: code = {code} desc = failed to pull and unpack image"
-            f' "{self.name}": failed to resolve reference "{self.name}": {why}'
+            f' "{self.name}": {why}'
         )
 
     async def _get(
@@ -111,6 +120,10 @@ class Puller:
             async with self._session.get(url, headers=headers) as answer:
                 if answer.status == 401 and again:
                     challenge = answer.headers.get("WWW-Authenticate", "")
+                    try:
+                        self._pair = credentials(self._auth)
+                    except ValueError as error:
+                        raise self._failure(str(error)) from None
                     if self._pair or challenge.lower().startswith("bearer"):
                         await self._answer_challenge(challenge)
                         return await self._get(path, accept, limit, again=False)
@@ -122,7 +135,7 @@ class Puller:
                         f" [{what}]: {code}"
                     )
                 if answer.status == 404:
-                    raise self._failure(f"{self.name}: not found")
+                    raise _NotThere
                 if answer.status != 200:
                     raise self._failure(
                         f"unexpected status code {url}: {answer.status} {answer.reason}"
@@ -164,20 +177,34 @@ class Puller:
             token = await answer.json()
         self._header = "Bearer " + (token.get("token") or token.get("access_token"))
 
-    async def _blob(self, digest: str, accept: str, limit: int = MAX_MANIFEST) -> bytes:
-        data, _ = await self._get(f"blobs/{digest}", accept, limit)
+    async def _content(
+        self, where: str, kind: str, described: Mapping[str, Any], limit: int
+    ) -> bytes:
+        """What a descriptor describes; `kind`: what its digest is one of. Nothing else
+        is taken for it.
+        """
+        digest, media_type = described["digest"], described["mediaType"]
+        try:
+            data, _ = await self._get(f"{where}/{digest}", media_type, limit)
+        except _NotThere:
+            raise self._unusable(
+                "failed to copy: httpReadSeeker: failed open: could not fetch content"
+                f" descriptor {digest} ({media_type}) from remote: not found"
+            ) from None
+        return self._committed(data, kind, digest)
+
+    def _committed(self, data: bytes, kind: str, digest: str) -> bytes:
         if digest_of_bytes(data) != digest:
-            raise self._failure(
-                f"unexpected commit digest {digest_of_bytes(data)}, expected {digest}:"
-                " failed precondition"
+            raise self._unusable(
+                f'failed commit on ref "{kind}-{digest}": unexpected commit digest'
+                f" {digest_of_bytes(data)}, expected {digest}: failed precondition"
             )
         return data
 
-    async def _layer(self, described: dict[str, Any]) -> bytes:
+    async def _layer(self, described: Mapping[str, Any]) -> bytes:
         """No more is read than the manifest says it has."""
-        return await self._blob(
-            described["digest"], LAYER, min(int(described["size"]), MAX_BLOB)
-        )
+        limit = min(int(described["size"]), MAX_BLOB)
+        return await self._content("blobs", "layer", described, limit)
 
     async def pull(
         self, have: Callable[[str], bool] = lambda digest: False
@@ -186,13 +213,14 @@ class Puller:
         RuntimeServiceError.
         """
         kinds = ", ".join((MANIFEST, DOCKER_MANIFEST, INDEX, DOCKER_INDEX))
-        data, kind = await self._get(f"manifests/{self.reference}", kinds)
+        try:
+            data, kind = await self._get(f"manifests/{self.reference}", kinds)
+        except _NotThere:
+            raise self._failure(f"{self.name}: not found") from None
         digest = digest_of_bytes(data)
-        if self.reference.startswith("sha256:") and digest != self.reference:
-            raise self._failure(
-                f"unexpected commit digest {digest}, expected {self.reference}: failed"
-                " precondition"
-            )
+        if self.reference.startswith("sha256:"):
+            several = kind in (INDEX, DOCKER_INDEX)
+            self._committed(data, "index" if several else "manifest", self.reference)
         document = fast_json.loads(data)
         image = BuiltImage(digest, "", {digest: data})
         if kind in (INDEX, DOCKER_INDEX):  # one image per machine: choose ours
@@ -203,14 +231,14 @@ class Puller:
                 and (item.get("platform") or {}).get("os") == "linux"
             ]
             if not mine:
-                raise self._failure(
-                    f"no match for platform in manifest {digest}: not found"
-                )
-            data, _ = await self._get(f"manifests/{mine[0]['digest']}", kinds)
+                raise self._unusable("no match for platform in manifest: not found")
+            data = await self._content("manifests", "manifest", mine[0], MAX_MANIFEST)
             image.blobs[digest_of_bytes(data)] = data
             document = fast_json.loads(data)
         image.config = document["config"]["digest"]
-        image.blobs[image.config] = await self._blob(image.config, CONFIG)
+        image.blobs[image.config] = await self._content(
+            "blobs", "config", document["config"], MAX_MANIFEST
+        )
         for described in document["layers"]:
             if not have(described["digest"]):
                 image.blobs[described["digest"]] = await self._layer(described)

@@ -21,6 +21,7 @@ from collections.abc import Iterator
 from contextlib import suppress
 from pathlib import Path
 
+from lifecycle.api.go_format import go_path_error
 from lifecycle.kubelet.cm.cgroup_names import CgroupName, cgroup_path
 from lifecycle.kubelet.cm.resource_config import ResourceConfig, cpu_shares_to_weight
 
@@ -42,6 +43,9 @@ UNLIMITED_V1_MEMORY = 9223372036854771712
 
 class CgroupError(OSError):
     """The tree does not take it."""
+
+    def __str__(self) -> str:
+        return str(self.strerror or self.args[0])
 
 
 def cgroup_version(root: Path) -> int:
@@ -113,7 +117,9 @@ class CgroupManager:
                         _copy_cpuset(directory)
         except OSError as error:
             raise CgroupError(
-                error.errno, f"failed to create cgroup {cgroup}: {error}"
+                error.errno,
+                f"failed to create container for [{' '.join(cgroup)}] :"
+                f" {go_path_error('mkdir', error)}",
             ) from None
         if config is not None:
             self.update(cgroup, config)
@@ -129,8 +135,9 @@ class CgroupManager:
             except OSError as error:
                 raise CgroupError(
                     error.errno,
-                    f"failed to set supported cgroup subsystems for cgroup {cgroup}:"
-                    f" {error}",
+                    "failed to set supported cgroup subsystems for cgroup"
+                    f" [{' '.join(cgroup)}]: failed to write {value!r}:"
+                    f" {go_path_error('write', error)}",
                 ) from None
 
     def files(self, config: ResourceConfig) -> Iterator[tuple[str, str, str]]:
@@ -180,11 +187,15 @@ class CgroupManager:
         )
 
     def pids(self, cgroup: CgroupName) -> list[int]:
-        """The processes in a group and below it."""
+        """The processes in a group and below it. Groups that go away meanwhile have
+        none.
+        """
         processes: set[int] = set()
         for path in self.paths(cgroup).values():
-            for procs in path.rglob("cgroup.procs"):
-                processes.update(int(line) for line in procs.read_text().split())
+            for directory, _, _ in os.walk(path):
+                with suppress(OSError):
+                    lines = Path(directory, "cgroup.procs").read_text().split()
+                    processes.update(map(int, lines))
         return sorted(processes)
 
     def children(self, cgroup: CgroupName) -> list[str]:
@@ -228,7 +239,8 @@ class CgroupManager:
                 except OSError as error:
                     raise CgroupError(
                         error.errno,
-                        f"unable to destroy cgroup paths for cgroup {cgroup}: {error}",
+                        "unable to destroy cgroup paths for cgroup"
+                        f" [{' '.join(cgroup)}]: {go_path_error('rmdir', error)}",
                     ) from None
 
     def _hand_down(self, directory: Path) -> None:

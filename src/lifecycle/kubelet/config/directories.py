@@ -15,6 +15,7 @@ from __future__ import annotations
 from collections.abc import Container, Iterator
 from pathlib import Path
 
+from lifecycle.api.go_format import go_path_error
 from lifecycle.cri.removal import remove_tree
 
 DEFAULT_ROOT_DIR = Path("/var/lib/kubelet")
@@ -79,7 +80,10 @@ class PodDirectories:
         harm.
         """
         for path in (self.pod(uid), self.volumes(uid), self.plugins(uid)):
-            path.mkdir(mode=DIRECTORY_MODE, parents=True, exist_ok=True)
+            try:
+                path.mkdir(mode=DIRECTORY_MODE, parents=True, exist_ok=True)
+            except OSError as error:
+                raise OSError(go_path_error("mkdir", error, path)) from None
 
     def list_pods(self) -> list[str]:
         """The uids that have a directory."""

@@ -29,6 +29,9 @@ goroutines beside it.
 """
 
 
+ALL_STREAMS, STREAMS = "All", ("Stdout", "Stderr")
+
+
 @dataclass(slots=True, frozen=True)
 class LogOptions:
     """What is wanted. `since`: nanoseconds since 1970, 0 for all. `tail`, `limit`: None
@@ -41,11 +44,18 @@ class LogOptions:
     since: int = 0
     tail: int | None = None
     limit: int | None = None
+    stream: str = ALL_STREAMS
+
+
+class InvalidLogOptions(Exception):
+    """Numbers that are none of lines, bytes or seconds. Upstream:
+    `ValidatePodLogOptions`.
+    """
 
 
 def log_options(request: Request, now: float) -> LogOptions:
     """From the query; `now` in seconds. Raises ValueError for what is not a number or a
-    time.
+    time, InvalidLogOptions.
     """
 
     def flag(name: str) -> bool:
@@ -56,15 +66,24 @@ def log_options(request: Request, now: float) -> LogOptions:
         return int(text) if text else None
 
     since, seconds, moment = 0, number("sinceSeconds"), request.param("sinceTime")
+    if moment:
+        since = int(parse_time(moment) * 1_000_000_000)
+    tail, limit = number("tailLines"), number("limitBytes")
+    if request.param("tail"):  # as the parameter was called once
+        tail = None if request.param("tail") == "all" else number("tail")
+    stream = request.query.get("stream", [ALL_STREAMS])[0]
+    if (
+        (seconds is not None and (seconds < 1 or moment))
+        or (tail is not None and (tail < 0 or stream in STREAMS))
+        or (limit is not None and limit < 1)
+        or stream not in (ALL_STREAMS, *STREAMS)
+    ):
+        raise InvalidLogOptions
     if seconds is not None:
         since = int((now - seconds) * 1_000_000_000)
-    elif moment:
-        since = int(parse_time(moment) * 1_000_000_000)
-    tail = number("tailLines")
     return LogOptions(
-        flag("follow"), flag("previous"), flag("timestamps"), since,
-        None if tail is None else max(tail, 0), number("limitBytes")
-    )  # fmt: skip
+        flag("follow"), flag("previous"), flag("timestamps"), since, tail, limit, stream
+    )
 
 
 class LogFile(Protocol):

@@ -19,6 +19,7 @@ from typing import Any
 
 from lifecycle.api import fast_json
 from lifecycle.api.clock import Clock
+from lifecycle.api.go_format import go_quote
 from lifecycle.api.wire import Object, Request, Response
 from lifecycle.cri.apis.container import ContainerState, ContainerStatus
 from lifecycle.cri.apis.errors import RuntimeServiceError
@@ -26,7 +27,13 @@ from lifecycle.cri.apis.events import ContainerEventResponse
 from lifecycle.cri.apis.streams import Streams
 from lifecycle.cri.node_access import NodeAccess
 from lifecycle.kubelet.logs.files import RealLogFile
-from lifecycle.kubelet.logs.read import LogFile, log_options, read_logs
+from lifecycle.kubelet.logs.read import (
+    ALL_STREAMS,
+    InvalidLogOptions,
+    LogFile,
+    log_options,
+    read_logs,
+)
 from lifecycle.kubelet.server import port_forward, remote_command
 from lifecycle.kubelet.server.container_logs import (
     NoLogsError,
@@ -35,6 +42,17 @@ from lifecycle.kubelet.server.container_logs import (
 )
 from lifecycle.kubelet.server.plain_text import plain_text
 from lifecycle.kubelet.server.system_logs import SystemLogs
+
+READ, STREAM = ("GET",), ("GET", "POST")
+METHODS = {
+    **dict.fromkeys(("pods", "runningpods", "containerLogs", "logs"), READ),
+    **dict.fromkeys(("exec", "attach", "portForward"), STREAM),
+}
+"""What go-restful lets through, by the first part of a path."""
+_NO_SPLIT_STREAMS = (
+    "unable to return the given log stream: {}. Please enable PodLogsQuerySplitStreams"
+    " feature gate in kubelet"
+)
 
 
 class KubeletServer:
@@ -77,6 +95,8 @@ class KubeletServer:
         return response
 
     async def _route(self, request: Request, parts: list[str]) -> Response:
+        if parts and request.method not in METHODS.get(parts[0], (request.method,)):
+            return plain_text(405, "405: Method Not Allowed")
         match parts:
             case ["healthz"] | ["healthz", "ping" | "log" | "syncloop"]:
                 return plain_text(200, "ok")
@@ -99,13 +119,11 @@ class KubeletServer:
             case ["exec" | "attach" as what, namespace, name, *uid, container] if (
                 len(uid) <= 1
             ):
-                return await self._command(
-                    request, what, self._find(namespace, name, *uid), container
-                )
+                return await self._command(request, what, namespace, name, container)
             case ["portForward", namespace, name, *uid] if len(uid) <= 1:
-                return await self._port_forward(
-                    request, self._find(namespace, name, *uid)
-                )
+                return await self._port_forward(request, namespace, name)
+            case [first, *_] if first in METHODS:
+                return plain_text(404, "404: Page Not Found")
         return plain_text(404, "404 page not found\n")
 
     def container_event(self, event: ContainerEventResponse) -> None:
@@ -116,14 +134,13 @@ class KubeletServer:
         if followed is not None:
             followed.set()
 
-    def _find(self, namespace: str, name: str, uid: str = "") -> Object | None:
+    def _find(self, namespace: str, name: str) -> Object | None:
+        """Whose uid does not matter: upstream looks for the name if there is one
+        (`FindPod`).
+        """
         for pod in self._pods():
             metadata = pod["metadata"]
-            if (
-                metadata["name"] == name
-                and metadata["namespace"] == namespace
-                and uid in ("", metadata["uid"])
-            ):
+            if metadata["name"] == name and metadata["namespace"] == namespace:
                 return pod
         return None
 
@@ -193,13 +210,15 @@ class KubeletServer:
             options = log_options(request, self._clock.now())
         except ValueError:
             return plain_text(400, '{"message": "Unable to decode query."}')
+        except InvalidLogOptions:
+            return plain_text(422, '{"message": "Invalid request."}')
         pod = self._find(namespace, name)
         if pod is None:
-            return plain_text(404, f'pod "{name}" does not exist\n')
+            return plain_text(404, f'pod "{name}" does not exist')
         if find_container(pod, container) is None:
-            return plain_text(
-                404, f'container "{container}" not found in pod "{name}"\n'
-            )
+            return plain_text(404, f'container "{container}" not found in pod "{name}"')
+        if options.stream != ALL_STREAMS:
+            return plain_text(400, _NO_SPLIT_STREAMS.format(go_quote(options.stream)))
         status = self._status(pod["metadata"]["uid"]) or pod.get("status") or {}
         try:
             container_id = container_for_logs(name, status, container, options.previous)
@@ -258,12 +277,13 @@ class KubeletServer:
         return None
 
     async def _command(
-        self, request: Request, what: str, pod: Object | None, container: str
+        self, request: Request, what: str, namespace: str, name: str, container: str
     ) -> Response:
         try:
             options = remote_command.new_options(request)
         except ValueError as error:
             return plain_text(400, str(error))
+        pod = self._find(namespace, name)
         if pod is None:
             return plain_text(404, "pod does not exist")
         status = await self._running(pod, container)
@@ -282,7 +302,10 @@ class KubeletServer:
 
         return remote_command.serve(request, options, command, run)
 
-    async def _port_forward(self, request: Request, pod: Object | None) -> Response:
+    async def _port_forward(
+        self, request: Request, namespace: str, name: str
+    ) -> Response:
+        pod = self._find(namespace, name)
         if pod is None:
             return plain_text(404, "pod does not exist")
         ready = [
@@ -291,9 +314,7 @@ class KubeletServer:
             if s.state.value == "SANDBOX_READY"
         ]
         if not ready:
-            return plain_text(
-                500, f"failed to find sandbox for pod {pod['metadata']['name']}"
-            )
+            return plain_text(500, f'pod not found ("{name}_{namespace}")')
 
         async def forward(port: int, streams: Streams) -> None:
             await self._runtime.port_forward(ready[0].id, port, streams)

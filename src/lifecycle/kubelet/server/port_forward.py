@@ -17,6 +17,7 @@ import asyncio
 import contextlib
 from collections.abc import Awaitable, Callable
 
+from lifecycle.api.go_format import go_quote
 from lifecycle.api.spdy import MAX_STREAMS, SpdyConnection, SpdyStream
 from lifecycle.api.unread import Room, Unread
 from lifecycle.api.websocket import (
@@ -31,6 +32,7 @@ from lifecycle.api.wire import Connection, Request, Response
 from lifecycle.cri.apis.errors import RuntimeServiceError
 from lifecycle.cri.apis.streams import Streams
 from lifecycle.kubelet.server.plain_text import plain_text
+from lifecycle.kubelet.server.remote_command import no_common_protocol
 
 PROTOCOL_V1 = "portforward.k8s.io"
 TUNNELED = "SPDY/3.1+portforward.k8s.io"
@@ -51,11 +53,7 @@ def serve(request: Request, forward: Forward, where: str) -> Response:
     if is_websocket(request):
         protocol = choose(offered_protocols(request), (TUNNELED, CHANNELS))
         if protocol is None:
-            return plain_text(
-                403,
-                "unable to negotiate protocol: client supports"
-                f" {offered_protocols(request)}",
-            )
+            return plain_text(403, "")
         if protocol == TUNNELED:
 
             async def tunneled(connection: Connection) -> None:
@@ -65,31 +63,20 @@ def serve(request: Request, forward: Forward, where: str) -> Response:
 
             return Response(101, handshake(request, protocol), upgrade=tunneled)
         try:
-            ports = [
-                int(port)
-                for text in request.query.get("port", ())
-                for port in text.split(",")
-            ]
-            ports += [
-                int(port)
-                for text in request.query.get("ports", ())
-                for port in text.split(",")
-            ]
-        except ValueError:
-            ports = []
-        if wrong := _wrong_with(ports):
-            return plain_text(400, wrong)
+            ports = _ports(request)
+        except ValueError as error:
+            return plain_text(400, str(error))
 
         async def channels(connection: Connection) -> None:
             await _serve_channels(WebSocket(connection), ports, forward, where)
 
         return Response(101, handshake(request, protocol), upgrade=channels)
     if request.headers.get("upgrade", "").lower() != "spdy/3.1":
-        return plain_text(400, "Upgrade request required")
-    if PROTOCOL_V1 not in request.headers.get("x-stream-protocol-version", PROTOCOL_V1):
-        return plain_text(
-            403, f"unable to negotiate protocol: server accepts [{PROTOCOL_V1}]"
-        )
+        return plain_text(500, "Upgrade request required\n")
+    offered = request.headers.get("x-stream-protocol-version", PROTOCOL_V1)
+    spoken = [each.strip() for each in offered.split(",")]
+    if PROTOCOL_V1 not in spoken:
+        return plain_text(403, no_common_protocol(spoken, [PROTOCOL_V1]))
 
     async def plain(connection: Connection) -> None:
         await _serve_spdy(connection, forward, where)
@@ -102,15 +89,32 @@ def serve(request: Request, forward: Forward, where: str) -> Response:
     return Response(101, headers, upgrade=plain)
 
 
-def _wrong_with(ports: list[int]) -> str:
-    """Why they cannot be forwarded; empty if nothing is wrong."""
-    if not ports:
-        return 'query parameter "port" is required'
-    if not all(0 < port < 1 << 16 for port in ports):
-        return "port must be between 1 and 65535"
+def _ports(request: Request) -> list[int]:
+    """Those of the query. Raises ValueError. Upstream: `portforward.BuildV4Options`."""
+    texts = [*request.query.get("port", ()), *request.query.get("ports", ())]
+    if not texts:
+        raise ValueError('query parameter "port" is required')
+    ports = []
+    for text in texts:
+        if not text:
+            raise ValueError('query parameter "port" cannot be empty')
+        for part in text.split(","):
+            if not (part.isascii() and part.isdigit()):
+                why = "invalid syntax"
+            elif int(part) >= 1 << 16:
+                why = "value out of range"
+            elif int(part) == 0:
+                raise ValueError(f"port {go_quote(text)} must be > 0")
+            else:
+                ports.append(int(part))
+                continue
+            raise ValueError(
+                f"unable to parse {go_quote(text)} as a port: strconv.ParseUint:"
+                f" parsing {go_quote(part)}: {why}"
+            )
     if len(ports) > MOST_PORTS:
-        return f"there are channels for {MOST_PORTS} ports"
-    return ""
+        raise ValueError(f"there are channels for {MOST_PORTS} ports")
+    return ports
 
 
 async def _serve_spdy(connection: Connection, forward: Forward, where: str) -> None:

@@ -20,7 +20,7 @@ from __future__ import annotations
 import asyncio
 import base64
 import contextlib
-from collections.abc import AsyncIterator, Awaitable, Callable
+from collections.abc import AsyncIterator, Awaitable, Callable, Iterable
 from dataclasses import dataclass
 from typing import TypeVar
 
@@ -134,11 +134,7 @@ def serve(
     if is_websocket(request):
         protocol = choose(offered_protocols(request), WEBSOCKET_PROTOCOLS)
         if protocol is None:
-            return plain_text(
-                403,
-                "unable to negotiate protocol: client supports"
-                f" {offered_protocols(request)}",
-            )
+            return plain_text(403, "")
 
         async def over_websocket(connection: Connection) -> None:
             websocket = WebSocket(connection)
@@ -146,18 +142,15 @@ def serve(
 
         return Response(101, handshake(request, protocol), upgrade=over_websocket)
     if request.headers.get("upgrade", "").lower() != "spdy/3.1":
-        return plain_text(400, "Upgrade request required")
+        return plain_text(500, "Upgrade request required\n")
     channels = [
         v.strip()
         for v in request.headers.get("x-stream-protocol-version", "").split(",")
     ]
     version = next((name for name in SPDY_PROTOCOLS if name in channels), None)
     if version is None:
-        return plain_text(
-            403,
-            "unable to upgrade: unable to negotiate protocol: client supports"
-            f" {channels}, server accepts {[*SPDY_PROTOCOLS]}",
-        )
+        # said by the handshake, and once more by whoever asked for it
+        return plain_text(403, 2 * no_common_protocol(channels, SPDY_PROTOCOLS))
 
     async def over_spdy(connection: Connection) -> None:
         await _serve_spdy(connection, options, command, run)
@@ -168,6 +161,14 @@ def serve(
         "X-Stream-Protocol-Version": version,
     }
     return Response(101, headers, upgrade=over_spdy)
+
+
+def no_common_protocol(offered: Iterable[str], accepted: Iterable[str]) -> str:
+    """Upstream: `httpstream.Handshake`."""
+    return (
+        "unable to upgrade: unable to negotiate protocol: client supports"
+        f" [{' '.join(offered)}], server accepts [{' '.join(accepted)}]\n"
+    )
 
 
 async def _ended(command: tuple[str, ...], run: Run, streams: Streams) -> Object:
