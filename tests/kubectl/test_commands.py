@@ -185,6 +185,7 @@ def test_delete_reports_and_waits():
     pods = "/api/v1/namespaces/default/pods"
     answers = {
         f"DELETE {pods}/p": pod,
+        f"GET {pods}/p": pod,
         f"GET {pods}": {"metadata": {"resourceVersion": "5"}, "items": [pod]},
         f"WATCH {pods}": [("MODIFIED", pod), ("DELETED", pod)],
     }

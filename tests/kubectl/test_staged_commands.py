@@ -110,6 +110,11 @@ SCENES = {
             "delete --raw /x -R",
             "delete --raw /x --field-selector=a=b",
             "delete --raw x -o yaml",
+            "delete --raw /x -i",
+            "delete --raw /x -i -R",
+            "delete --raw /x --force",
+            "delete --raw /x --force --grace-period=2",
+            "delete --raw /x --all -l a=b",
             "create --raw /x -f HOME/c.yaml",
             "create --raw x -f HOME/c.yaml",
             "create --raw /x -f HOME/nope.yaml",
@@ -219,6 +224,20 @@ SCENES = {
         ["delete cm c --timeout=3s"],
     ),
     "waiting cannot be watched": Scene(ONE | {f"GET {CORE}/configmaps": FORBIDDEN}, ["delete cm c --timeout=2s"]),
+    "who may delete need not be allowed to look": Scene(ONE | {f"GET {CORE}/configmaps/c": FORBIDDEN}, ["delete cm c"]),
+    "it cannot be looked at by anybody": Scene(
+        ONE | {f"GET {CORE}/configmaps/c": (405, status(405, "MethodNotAllowed", "no"))}, ["delete cm c"]
+    ),
+    "a look at it fails": Scene(
+        ALL | {f"GET {CORE}/configmaps/c": (500, status(500, "InternalError", "broken"))}, ["delete cm c d"]
+    ),
+    "gone at the first look": Scene(
+        ONE | {f"GET {CORE}/configmaps/c": MISSING, f"GET {CORE}/configmaps": config_maps(config_map())},
+        ["delete cm c"],
+    ),
+    "a watch is refused at first": Scene(
+        GOING | {f"WATCH {CORE}/configmaps": Turns([FORBIDDEN, Watch([("DELETED", config_map())])])}, ["delete cm c"]
+    ),
     "waiting cannot be watched at first": Scene(
         ONE | {f"GET {CORE}/configmaps": Turns([FORBIDDEN, config_maps()])}, ["delete cm c"]
     ),

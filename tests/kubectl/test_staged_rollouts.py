@@ -32,14 +32,15 @@ def workload(kind: str, spec: dict[str, Any] | None = None, generation: int = 1,
     }
 
 
+def listed(kind: str, obj: dict[str, Any]) -> dict[str, Any]:
+    return {"kind": f"{kind}List", "apiVersion": "apps/v1", "metadata": {"resourceVersion": "5"}, "items": [obj]}
+
+
 def only(kind: str, *objs: dict[str, Any], frames: Watch | Turns | None = None, **more: Any) -> dict[str, Any]:
     """The object, by itself and in a list, and what becomes of it."""
     path = f"{APPS}/{PLURALS[kind]}"
-    listed = [
-        {"kind": f"{kind}List", "apiVersion": "apps/v1", "metadata": {"resourceVersion": "5"}, "items": [obj]}
-        for obj in objs
-    ]
-    answers: dict[str, Any] = {f"GET {path}/x": Turns(objs), f"GET {path}": Turns(listed)}
+    lists = Turns(listed(kind, obj) for obj in objs)
+    answers: dict[str, Any] = {f"GET {path}/x": Turns(objs), f"GET {path}": lists}
     return {**answers, f"WATCH {path}": frames if frames is not None else Watch(), **more}
 
 
@@ -62,6 +63,7 @@ ENDED = Ended([("MODIFIED", WAITED)])
 FORBIDDEN = status(403, "Forbidden", "no")
 CONFLICT = status(409, "Conflict", "meanwhile")
 EXPIRED = status(410, "Expired", "too old")
+BROKEN = status(500, "InternalError", "broken")
 
 
 def sets(*revisions: int) -> dict[str, Any]:
@@ -131,6 +133,27 @@ SCENES = {
     "deployment's watch fails": Scene(
         only("Deployment", workload("Deployment", generation=2), DEPLOYED, frames=Watch([("ERROR", EXPIRED)])),
         ["rollout status deploy x --timeout=3s"],
+    ),
+    "deployment's watch is refused for a while": Scene(
+        only(
+            "Deployment",
+            workload("Deployment", generation=2),
+            frames=Turns([ENDED, (500, BROKEN), Watch([("MODIFIED", DEPLOYED)])]),
+        ),
+        ["rollout status deploy x"],
+    ),
+    "deployment's list is refused for a while": Scene(
+        only("Deployment", workload("Deployment", generation=2), frames=Turns([Ended([("ERROR", EXPIRED)]), Watch()]))
+        | {
+            f"GET {APPS}/deployments": Turns(
+                [
+                    listed("Deployment", workload("Deployment", generation=2)),
+                    (500, BROKEN),
+                    listed("Deployment", DEPLOYED),
+                ]
+            )
+        },
+        ["rollout status deploy x"],
     ),
     "daemons not observed": Scene(only("DaemonSet", workload("DaemonSet", generation=2)), OF_DAEMON),
     "daemons not updated": Scene(

@@ -193,6 +193,16 @@ def test_a_container_without_a_limit_has_the_pods() -> None:
     assert (own["cpu_quota"], own["cpu_shares"], own["memory_limit_in_bytes"]) == (100_000, 1024, 16 << 20)
 
 
+def test_huge_pages_of_the_pod_are_each_container_s_that_does_not_limit_them_itself() -> None:
+    whole = {"limits": {"hugepages-2Mi": "8Mi", "hugepages-1Gi": "1Gi"}}
+    shared = pod({}, {"limits": {"hugepages-2Mi": "2Mi"}}, resources=whole)
+    limits = [
+        {entry["page_size"]: entry.get("limit") for entry in told["hugepage_limits"]}
+        for told in (linux_container_resources(shared, c, 1 << 34) for c in shared["spec"]["containers"])
+    ]
+    assert limits == [{"2MB": 8 << 20, "1GB": 1 << 30}, {"2MB": 2 << 20, "1GB": 1 << 30}]
+
+
 def test_what_the_runtime_is_told_of_a_container() -> None:
     guaranteed = pod(LIMITED)
     told = linux_container_resources(guaranteed, guaranteed["spec"]["containers"][0], 1 << 34)

@@ -137,3 +137,27 @@ def test_a_source_must_be_there_unless_it_is_optional() -> None:
     with pytest.raises(ContainerEnvironmentError, match='configmap "none" not found'):
         variables(env_from=({"configMapRef": {"name": "none"}},))
     assert variables(env_from=({"configMapRef": {"name": "none", "optional": True}}, ONE))["A"] == "one"
+
+
+@pytest.mark.parametrize(
+    ("limits", "own", "told"),
+    [
+        ({}, {}, ["8", "1024"]),
+        ({"cpu": "2"}, {}, ["2", "1024"]),
+        ({"cpu": "2", "memory": "64Mi"}, {"cpu": "1"}, ["1", "64"]),
+        ({"cpu": "0"}, {"cpu": "0"}, ["8", "1024"]),
+    ],
+)
+def test_a_container_without_a_limit_is_told_the_pod_s_and_only_then_the_node_s(
+    limits: Object, own: Object, told: list[str]
+) -> None:
+    spec = {"containers": [], "resources": {"limits": limits}}
+    env = [
+        {"name": name, "valueFrom": {"resourceFieldRef": {"resource": f"limits.{name}", "divisor": divisor}}}
+        for name, divisor in (("cpu", "1"), ("memory", "1Mi"))
+    ]
+    pod = {"metadata": {"name": "p", "namespace": "shop", "uid": "u"}, "spec": spec}
+    container = {"name": "c", "env": env, "resources": {"limits": own}}
+    node = {"cpu": "8", "memory": "1Gi"}
+    made = run_virtual(make_environment_variables(pod, container, get, allocatable=node))
+    assert [made["cpu"], made["memory"]] == told

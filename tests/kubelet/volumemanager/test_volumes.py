@@ -500,6 +500,20 @@ def test_what_is_behind_a_claim_cannot_be_had(claim: Object | None, reference: O
     assert str(refused.value) == f"error processing PVC n/data: {why}"
 
 
+def test_a_claim_that_is_protected_until_its_pod_is_gone_is_mounted_when_the_kubelet_starts_anew(
+    tmp_path: Path,
+) -> None:
+    cluster, disk = Cluster(), tmp_path / "disk"
+    local_disk(cluster, disk)
+    which = pod(CLAIMED)
+    assert mount(manager(tmp_path, cluster), which) == MountResult()
+    going = {"deletionTimestamp": "2026-01-01T00:00:00Z", "finalizers": ["kubernetes.io/pvc-protection"]}
+    cluster.objects["persistentvolumeclaims", "data"] = {**BOUND, "metadata": {"uid": "c", **going}}
+    started = manager(tmp_path, cluster)
+    assert mount(started, which) == MountResult()
+    assert started.volumes_for_pod("u-1")["v"].path == disk
+
+
 def test_an_ephemeral_volume_is_behind_a_claim_of_the_pods_own(tmp_path: Path) -> None:
     cluster, which = Cluster(), pod({"name": "v", "ephemeral": {"volumeClaimTemplate": {"spec": {}}}})
     name, volume = f"{which['metadata']['name']}-v", which["spec"]["volumes"][0]

@@ -8,11 +8,12 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Sequence
+from contextlib import suppress
 
 from lifecycle.api.status import StatusError
 from lifecycle.api.wire import Object
 from lifecycle.kubectl.commands.raw import check_raw, send_raw
-from lifecycle.kubectl.failures import CommandError, several
+from lifecycle.kubectl.failures import CommandError, ConnectionFailed, several
 from lifecycle.kubectl.flags import (
     ALL_NAMESPACES,
     DRY_RUN,
@@ -52,7 +53,7 @@ FLAGS = (
     flag("raw"),
 )
 RELIST_PERIOD = 1.0
-"""Seconds until a list that was refused is asked for again."""
+"""Seconds until a list that was refused, or a watch that ended, is asked for again."""
 PROPAGATION = {
     "background": "Background",
     "true": "Background",
@@ -86,7 +87,9 @@ async def delete(argv: Sequence[str], session: Session) -> None:
     grace = _grace_period(p)
     dry_run = dry_run_strategy(p, session.warn)
     if p["raw"]:
-        _validate_output(p)
+        _validate(p, grace, session)
+        if p["interactive"]:
+            raise CommandError("--interactive can not be used with --raw")
         check_raw(p, needs_file=False)
         await send_raw("DELETE", p, session)
         return
@@ -122,8 +125,7 @@ async def delete(argv: Sequence[str], session: Session) -> None:
     if deleted is None:
         session.print("No resources found\n")
     elif p["wait"] and dry_run == "none":
-        for info, uid in deleted:
-            await _wait(info, uid, p["timeout"], session)
+        await _wait(deleted, p["timeout"], session)
 
 
 def _grace_period(p: Parsed) -> int:
@@ -259,34 +261,62 @@ def _report(info: Info, p: Parsed, grace: int, dry_run: str, session: Session) -
     session.print(f'{kind} "{info.name}" {operation}{where}{note}\n')
 
 
-async def _wait(info: Info, uid: str, timeout: float, session: Session) -> None:
-    try:
-        await asyncio.wait_for(_gone(info, uid, session), timeout or None)
-    except TimeoutError:
-        resource_name = f"{info.resource.plural}/{info.name}"
-        raise CommandError(
-            f"timed out waiting for the condition on {resource_name}"
-        ) from None
+async def _wait(
+    deleted: Sequence[tuple[Info, str]], timeout: float, session: Session
+) -> None:
+    """Until all of them are gone, at the longest so many seconds for all together. Who
+    may delete and not look has done what was asked. Raises CommandError, StatusError.
+    """
+    ends = asyncio.get_running_loop().time() + timeout if timeout else None
+    for info, uid in deleted:
+        try:
+            async with asyncio.timeout_at(ends):
+                await _gone(info, uid, session)
+        except TimeoutError:
+            resource_name = f"{info.resource.plural}/{info.name}"
+            raise CommandError(
+                f"timed out waiting for the condition on {resource_name}"
+            ) from None
+        except StatusError as error:
+            if error.code in (403, 405):
+                return
+            raise
 
 
 async def _gone(info: Info, uid: str, session: Session) -> None:
-    resource, namespace = info.resource, info.namespace
-    while True:
-        try:
-            listed = await session.client.list(
-                resource, namespace, field_selector=f"metadata.name={info.name}"
-            )
-        except StatusError:  # it may be the server's mood; the timeout ends it
-            await asyncio.sleep(RELIST_PERIOD)
-            continue
-        items = listed.get("items") or ()
-        if not items or (uid and items[0]["metadata"].get("uid") != uid):
+    """Upstream: `IsDeleted`, where one look decides whether there is anything to wait
+    for, and whether one may; from then on nothing but the timeout ends it.
+    """
+    try:
+        now = await session.send("GET", info.path)
+    except StatusError as error:
+        if error.code == 404:
             return
-        revision = listed["metadata"]["resourceVersion"]
-        async for frame in await session.watch_one(
-            resource, namespace, info.name, revision
-        ):
-            if frame.type == "DELETED":
+        raise
+    if uid and now["metadata"].get("uid") != uid:
+        return
+    while True:
+        with suppress(StatusError, ConnectionFailed):
+            if await _seen_gone(info, uid, session):
                 return
-            if frame.type == "ERROR":
-                break
+        await asyncio.sleep(RELIST_PERIOD)
+
+
+async def _seen_gone(info: Info, uid: str, session: Session) -> bool:
+    """List it and watch it; False if the watch ends before it does."""
+    resource, namespace = info.resource, info.namespace
+    listed = await session.client.list(
+        resource, namespace, field_selector=f"metadata.name={info.name}"
+    )
+    items = listed.get("items") or ()
+    if not items or (uid and items[0]["metadata"].get("uid") != uid):
+        return True
+    revision = listed["metadata"]["resourceVersion"]
+    async for frame in await session.watch_one(
+        resource, namespace, info.name, revision
+    ):
+        if frame.type == "DELETED":
+            return True
+        if frame.type == "ERROR":
+            break
+    return False

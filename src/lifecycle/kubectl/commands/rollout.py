@@ -10,14 +10,19 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import AsyncGenerator, Sequence
-from contextlib import aclosing
+from contextlib import aclosing, suppress
 
 from lifecycle.api.go_format import go_quote
 from lifecycle.api.status import StatusError
 from lifecycle.api.wire import Object
 from lifecycle.kubectl.commands.rollout_history import history, undo
 from lifecycle.kubectl.commands.rollout_restart import pause, restart, resume
-from lifecycle.kubectl.failures import CommandError, UsageError, several
+from lifecycle.kubectl.failures import (
+    CommandError,
+    ConnectionFailed,
+    UsageError,
+    several,
+)
 from lifecycle.kubectl.flags import SELECTOR, Parsed, flag, parse, word_positions
 from lifecycle.kubectl.session import JSON_OR_ANYTHING, Session
 from lifecycle.kubectl.visitor import FILES, Info, visit
@@ -161,7 +166,7 @@ def _check_strategy(workload: Object) -> None:
         )
 
 
-_DELETED = CommandError("object has been deleted")
+DELETED = "object has been deleted"
 VIEWERS = {
     "Deployment": deployment_status,
     "DaemonSet": daemonset_status,
@@ -225,36 +230,39 @@ async def _follow(info: Info, p: Parsed, session: Session) -> None:
 
 async def _states(info: Info, session: Session) -> AsyncGenerator[Object, None]:
     """The object as it is, and at every change. A watch that ends is begun anew where
-    it ended; after one that failed, the object is looked at again. Raises CommandError
-    when it is deleted.
+    it ended; after one that failed, or was refused, the object is looked at again.
+    Raises CommandError when it is deleted. Upstream: `Reflector`, which never gives up.
     """
     there, revision = False, ""
     while True:
-        if not revision:
-            listed = await session.client.list(
-                info.resource,
-                info.namespace,
-                field_selector=f"metadata.name={info.name}",
-            )
-            revision = listed["metadata"]["resourceVersion"]
-            items = listed.get("items") or ()
-            if there and not items:
-                raise _DELETED
-            for item in items:
-                there = True
-                yield item
-        async for frame in await session.watch_one(
-            info.resource, info.namespace, info.name, revision
-        ):
-            if frame.type == "DELETED":
-                raise _DELETED
-            if frame.type == "ERROR":
-                revision = ""
-                break
-            revision = frame.object["metadata"].get("resourceVersion", "")
-            if frame.type != "BOOKMARK":
-                there = True
-                yield frame.object
+        with suppress(StatusError, ConnectionFailed):
+            if not revision:
+                listed = await session.client.list(
+                    info.resource,
+                    info.namespace,
+                    field_selector=f"metadata.name={info.name}",
+                )
+                items = listed.get("items") or ()
+                if there and not items:
+                    raise CommandError(DELETED)
+                for item in items:
+                    there = True
+                    yield item
+                revision = listed["metadata"]["resourceVersion"]
+            since, revision = revision, ""
+            async for frame in await session.watch_one(
+                info.resource, info.namespace, info.name, since
+            ):
+                if frame.type == "DELETED":
+                    raise CommandError(DELETED)
+                if frame.type == "ERROR":
+                    since = ""
+                    break
+                since = frame.object["metadata"].get("resourceVersion", "")
+                if frame.type != "BOOKMARK":
+                    there = True
+                    yield frame.object
+            revision = since
         await asyncio.sleep(RELIST_PERIOD)
 
 

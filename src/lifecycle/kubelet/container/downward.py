@@ -80,6 +80,25 @@ def find_container(pod: Object, name: str) -> Object:
     raise DownwardError(f"container {name} not found")
 
 
+def allocatable_within(
+    pod: Object, allocatable: Mapping[str, str]
+) -> Mapping[str, str]:
+    """What a container without a limit may use: the pod's limits, where it has any for
+    all of its containers, and else what the node can give. Variables are told so; files
+    of a volume are told of the node alone. Upstream: `pkg/kubelet/kubelet_resources.go`
+    (`defaultPodLimitsForDownwardAPI`).
+    """
+    limits = (pod["spec"].get("resources") or {}).get("limits") or {}
+    of_the_pod = {
+        name: limits[name]
+        for name in ("cpu", "memory")
+        if name in limits
+        and name in allocatable
+        and not parse_quantity(str(limits[name])).is_zero
+    }
+    return {**allocatable, **of_the_pod}
+
+
 def resource_value(
     pod: Object, selector: Object, container: Object, allocatable: Mapping[str, str]
 ) -> str:

@@ -22,6 +22,7 @@ from lifecycle.api.wire import Object
 from lifecycle.api.worker import beside
 from lifecycle.kubelet.container.downward import (
     DownwardError,
+    allocatable_within,
     field_value,
     resource_value,
 )
@@ -116,6 +117,7 @@ async def make_environment_variables(
     for source in container.get("envFrom") or ():
         known.update(await _from_source(source, namespace, get, event))
     result: dict[str, str] = {}
+    usable = allocatable_within(pod, allocatable or {})
     expansion, pauses = Expansion(), Pauses()
     for variable in container.get("env") or ():
         await pauses.pause()
@@ -133,7 +135,7 @@ async def make_environment_variables(
                 container,
                 get,
                 status or {},
-                allocatable or {},
+                usable,
             )
             if value is None:
                 continue

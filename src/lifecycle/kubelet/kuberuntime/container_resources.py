@@ -110,12 +110,7 @@ def linux_container_resources(
     shares = milli_cpu_to_shares(
         cpu_limit if cpu_request is None and cpu_limit else cpu_request or 0
     )
-    limits = (container.get("resources") or {}).get("limits") or {}
-    pages = {
-        hugepage_size(name): parse_quantity(str(limits[name])).value()
-        for name in limits
-        if _is_page(name)
-    }
+    pages = {**_pages(pod["spec"]), **_pages(container)}
     resources = {
         "cpu_period": QUOTA_PERIOD,
         "cpu_quota": milli_cpu_to_quota(cpu_limit or 0) if enforce_cpu_limits else 0,
@@ -131,5 +126,13 @@ def linux_container_resources(
     return {name: value for name, value in resources.items() if value}
 
 
-def _is_page(name: str) -> bool:
-    return name.startswith(HUGE_PAGES_PREFIX)
+def _pages(container: Object) -> dict[str, int]:
+    """Bytes by page size that are a limit. Upstream: in
+    `GetHugepageLimitsFromResources`.
+    """
+    limits = (container.get("resources") or {}).get("limits") or {}
+    return {
+        hugepage_size(name): parse_quantity(str(limits[name])).value()
+        for name in limits
+        if name.startswith(HUGE_PAGES_PREFIX)
+    }

@@ -18,6 +18,8 @@ from collections.abc import Iterable
 from lifecycle.api.wire import Object
 from lifecycle.kubelet.volume.payloads import GetObject, VolumeError
 
+PVC_PROTECTION_FINALIZER = "kubernetes.io/pvc-protection"
+
 
 class NotAttached(Exception):
     """Nobody has attached it yet: wait."""
@@ -54,8 +56,9 @@ async def claimed_volume(volume: Object, pod: Object, get: GetObject) -> Object:
 
 
 async def _bound_claim(name: str, namespace: str, get: GetObject) -> Object:
-    """Raises LookupError also if it is bound to nothing, or about to go: it may be gone
-    before the pod is.
+    """Raises LookupError also if it is bound to nothing, or may be gone before the pod
+    is. One that is protected stays as long as the pod does: a kubelet that has just
+    started goes on with the pods that it finds.
     """
     try:
         claim = await get("persistentvolumeclaims", name, namespace)
@@ -63,7 +66,9 @@ async def _bound_claim(name: str, namespace: str, get: GetObject) -> Object:
         raise LookupError(
             f"failed to fetch PVC from API server: {error.args[0]}"
         ) from None
-    if claim["metadata"].get("deletionTimestamp"):
+    meta = claim["metadata"]
+    is_protected = PVC_PROTECTION_FINALIZER in (meta.get("finalizers") or ())
+    if meta.get("deletionTimestamp") and not is_protected:
         raise LookupError("PVC is being deleted")
     if (claim.get("status") or {}).get("phase") != "Bound":
         raise LookupError("PVC is not bound")
