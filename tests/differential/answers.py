@@ -22,6 +22,7 @@ _PATTERNS = (
     (re.compile(r"eyJ[\w-]+\.[\w-]+\.[\w-]+"), "TOKEN"),
     (re.compile(r"X509SHA256=[0-9a-f]{64}"), "X509SHA256=HASH"),
     (re.compile(r"(ResourceVersion in record \()\d+"), r"\1REVISION"),
+    (re.compile(r"(ResourceVersion in object meta: )\d+"), r"\1REVISION"),
 )
 _GENERATE_NAME = re.compile(r'"generateName": ?("(?:[^"\\]|\\.)*")')
 _SERVICE_IP = re.compile(r"\b10\.96\.\d+\.\d+\b")

@@ -19,11 +19,14 @@ LABELS = ("topology.kubernetes.io/region", "topology.kubernetes.io/zone")
 
 
 class PodTopologyLabels(Plugin):
-    """Looks at bindings, and at pods created with a node already chosen."""
+    """Looks at bindings, and at pods created with a node already chosen. One that is
+    posted to the old collection of `bindings`, or that does not say that its target is
+    a node, it passes over.
+    """
 
     name = "PodTopologyLabels"
     operations = frozenset({CREATE})
-    resources = frozenset({("", "pods"), ("", "bindings")})
+    resources = frozenset({("", "pods")})
     subresources = frozenset({"", "binding"})
 
     def __init__(self, reader: ObjectReader) -> None:
@@ -37,16 +40,9 @@ class PodTopologyLabels(Plugin):
         obj = attributes.obj
         if obj is None:
             return
-        if (
-            attributes.subresource == "binding"
-            or attributes.resource.plural == "bindings"
-        ):
+        if attributes.subresource == "binding":
             target = obj.get("target") or {}
-            node_name = (
-                target.get("name", "")
-                if target.get("kind") in (None, "", "Node")
-                else ""
-            )
+            node_name = target.get("name", "") if target.get("kind") == "Node" else ""
         else:
             node_name = obj["spec"].get("nodeName", "")
         labels = self._labels(node_name) if node_name else {}

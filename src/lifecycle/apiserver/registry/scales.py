@@ -20,6 +20,7 @@ from lifecycle.apiserver.managedfields import update_managed_fields
 from lifecycle.apiserver.managedfields.scale import parent_entries, scale_entries
 from lifecycle.apiserver.registry.admission import RequestAdmission
 from lifecycle.apiserver.registry.metadata import check_identity
+from lifecycle.apiserver.registry.preconditions import unmet_precondition
 from lifecycle.apiserver.registry.rest.strategy import Strategy
 from lifecycle.apiserver.registry.scope import RequestScope
 from lifecycle.apiserver.registry.store import ResourceStore
@@ -192,12 +193,8 @@ def _check(scale: Object, scope: RequestScope, parent: Object) -> None:
             "field": "spec.replicas",
         }
         raise status.invalid(KIND, scope.name, [cause], "autoscaling")
-    precondition_uid, uid = scale["metadata"].get("uid", ""), parent["metadata"]["uid"]
-    if precondition_uid and precondition_uid != uid:
-        why = (
-            f"Precondition failed: UID in precondition: {precondition_uid},"
-            f" UID in object meta: {uid}"
-        )
+    why = unmet_precondition(parent["metadata"], scale["metadata"].get("uid", ""))
+    if why:
         raise status.conflict(
             f"{scope.resource.plural}/scale", scope.name, why, scope.resource.group
         )

@@ -38,6 +38,7 @@ from lifecycle.apiserver.registry.metadata import (
     in_go_order,
     is_unchanged,
 )
+from lifecycle.apiserver.registry.preconditions import check_stored
 from lifecycle.apiserver.registry.rest.create import before_create, canonicalize
 from lifecycle.apiserver.registry.rest.sent_empties import causes_as_sent
 from lifecycle.apiserver.registry.rest.strategy import Strategy
@@ -295,12 +296,12 @@ class ResourceStore:
                     create = self.strategy.allow_create_on_update
                 if not create or scope.subresource:
                     raise status.not_found(resource.plural, scope.name, resource.group)
-                self._check_uid(uid, "", key, scope)
+                check_stored({}, key, scope, uid)
                 new = await change(None)
                 check_identity(new, scope)
                 check_revision(new["metadata"].pop("resourceVersion", None) or "0")
                 return await self.create(new, scope, validate), True
-            self._check_uid(uid, stored.obj["metadata"]["uid"], key, scope)
+            check_stored(stored.obj["metadata"], key, scope, uid)
             scope.size = max(scope.size, self.strategy.weighed(stored.size))
             new = await change(stored.obj)
             outcome = await self._replace(key, stored, new, scope, validate)
@@ -309,27 +310,6 @@ class ResourceStore:
             if not retry:
                 break
         raise status.conflict(resource.plural, scope.name, group=resource.group)
-
-    def _check_uid(
-        self, precondition: str, actual: str, key: str, scope: RequestScope
-    ) -> None:
-        """Raises StatusError 409 if the object is another of the same name. Upstream:
-        `storage.Preconditions.Check`.
-        """
-        if precondition and precondition != actual:
-            why = (
-                f"Precondition failed: UID in precondition: {precondition}, UID in"
-                f" object meta: {actual}"
-            )
-            if scope.dry_run:  # which does not come as far as where the prefix is put
-                key = key.removeprefix("/registry")
-            why = (
-                f"StorageError: invalid object, Code: 4, Key: {key}, ResourceVersion: "
-                f"0, AdditionalErrorMsg: {why}"
-            )
-            raise status.conflict(
-                self.resource.plural, scope.name, why, self.resource.group
-            )
 
     async def _invalid(
         self, obj: Object, name: str, causes: list[Object], scope: RequestScope

@@ -68,15 +68,17 @@ def _hash_of(picked: bytes) -> str:
     return f"{state:x}"
 
 
-_read_once = short_lru_cache(256, 4096)(fast_json.loads)
+@short_lru_cache(256, 4096)
+def _read_once(text: bytes) -> Fields:
+    fields: Fields = fast_json.loads(text)
+    return fields
 
 
 def _one_for_all(linux: Mapping[str, Any]) -> Fields:
     """Thousands of containers say the same about Linux, and none of what they say is
     ever changed: they share it.
     """
-    fields: Fields = _read_once(fast_json.trimmed(fast_json.dumps(linux)))
-    return fields
+    return _read_once(fast_json.trimmed(fast_json.dumps(linux)))
 
 
 def pod_labels(pod: Object) -> dict[str, str]:

@@ -5,6 +5,8 @@ Upstream: `apiserver/pkg/endpoints/handlers/create.go` (`createHandler`), v1.36.
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 from lifecycle.api.resources import resource_for_kind
 from lifecycle.api.wire import Request, Response
 from lifecycle.api.worker import beside
@@ -85,7 +87,10 @@ async def create_binding(
         dry_run=scope.dry_run,
         warnings=scope.warnings,
     )
-    admission = rest.admission(bound)
+    # one that is posted to the collection is admitted as what it is
+    admission = rest.admission(
+        bound if scope.subresource else replace(scope, name=bound.name)
+    )
     await admission.admit(binding, None)
     store = rest.stores["", "pods"]
     return Response(201, obj=await bind(store, bound, binding, admission.validate))

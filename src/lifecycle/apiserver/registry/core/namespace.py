@@ -14,6 +14,7 @@ from lifecycle.api.field_errors import FieldError, invalid
 from lifecycle.api.human_duration import age
 from lifecycle.api.validation import content
 from lifecycle.api.wire import Object
+from lifecycle.apiserver.registry.preconditions import unmet_precondition
 from lifecycle.apiserver.registry.printers.printer import (
     AGE,
     NAME,
@@ -152,16 +153,9 @@ def check_deletion(namespace: Object, uid: str, resource_version: str) -> None:
     409. Upstream: `storage.go` (`Delete`).
     """
     metadata = namespace["metadata"]
-    for what, precondition, actual in (
-        ("UID", uid, metadata["uid"]),
-        ("ResourceVersion", resource_version, metadata["resourceVersion"]),
-    ):
-        if precondition and precondition != actual:
-            why = (
-                f"Precondition failed: {what} in precondition: {precondition}, {what}"
-                f" in object meta: {actual}"
-            )
-            raise status.conflict("namespaces", metadata["name"], why)
+    why = unmet_precondition(metadata, uid, resource_version)
+    if why:
+        raise status.conflict("namespaces", metadata["name"], why)
 
 
 def mark_deleted(namespace: Object) -> None:

@@ -16,8 +16,10 @@ from lifecycle.api.wire import Object
 from lifecycle.apiserver.registry.admission import Validate
 from lifecycle.apiserver.registry.core.binding import validate as validate_binding
 from lifecycle.apiserver.registry.metadata import in_go_order
+from lifecycle.apiserver.registry.preconditions import check_stored
 from lifecycle.apiserver.registry.scope import RequestScope
 from lifecycle.apiserver.registry.store import MAX_CONFLICTS, ResourceStore
+from lifecycle.etcd.keys import registry_key
 
 
 async def bind(
@@ -53,12 +55,9 @@ def assign_pod(pod: Object, binding: Object, scope: RequestScope, now: str) -> O
     """The pod as it is once it has its node. Raises StatusError 409."""
     metadata, spec = pod["metadata"], pod["spec"]
     meta = binding.get("metadata") or {}
-    if meta.get("uid") and meta["uid"] != metadata["uid"]:
-        why = (
-            f"Precondition failed: UID in precondition: {meta['uid']}, UID in object"
-            f" meta: {metadata['uid']}"
-        )
-        raise status.conflict("pods/binding", scope.name, why)
+    key = registry_key(scope.resource, scope.namespace, scope.name)
+    uid, version = meta.get("uid", ""), meta.get("resourceVersion", "")
+    check_stored(metadata, key, scope, uid, version)
     if "deletionTimestamp" in metadata:
         raise status.conflict(
             "pods/binding",
