@@ -153,7 +153,7 @@ class CacheWatcher:
             if frame is None:
                 frame = frames["DELETED"] = WatchFrame(
                     "DELETED",
-                    _as_of(previous.obj, change.revision),
+                    as_of(previous.obj, change.revision),
                     size=previous.size,
                 )
             self.push(frame)
@@ -280,6 +280,6 @@ def frame_of(kind: str, cached: Cached) -> WatchFrame:
     return WatchFrame(kind, cached.obj, cached, size=cached.size)
 
 
-def _as_of(obj: Object, revision: int) -> Object:
+def as_of(obj: Object, revision: int) -> Object:
     """The object as last seen, stamped with the revision at which it left."""
     return {**obj, "metadata": {**obj["metadata"], "resourceVersion": str(revision)}}

@@ -29,7 +29,11 @@ from lifecycle.api.sorted_keys import SortedKeys
 from lifecycle.api.status import failure
 from lifecycle.api.wire import Object, WatchFrame
 from lifecycle.api.worker import LARGE, beside, let_go, one_by_one
-from lifecycle.apiserver.storage.cacher.cache_watcher import CacheWatcher, Criteria
+from lifecycle.apiserver.storage.cacher.cache_watcher import (
+    CacheWatcher,
+    Criteria,
+    as_of,
+)
 from lifecycle.apiserver.storage.cacher.cached_object import Cached, Change, Shown
 from lifecycle.apiserver.storage.cacher.event_window import EventWindow
 from lifecycle.apiserver.storage.unreadable import Unreadable
@@ -302,20 +306,13 @@ class Cacher:
                 self._put(current)
             elif previous is not None:
                 self._remove(previous)
-                gone = {
-                    **previous.obj,
-                    "metadata": {
-                        **previous.obj["metadata"],
-                        "resourceVersion": str(revision),
-                    },
-                }
+                gone = as_of(previous.obj, revision)
                 previous = Cached(kv.key, gone, revision, size=previous.size)
             self.revision = revision
             if current is previous is None:
                 continue
-            if (
-                kv.key in self.unreadable
-            ):  # not gone: who watches comes back and is told
+            if kv.key in self.unreadable:
+                # not gone: who watches comes back and is told
                 self._end_watchers()
                 continue
             change = Change(revision, current, previous, now, len(kv.value))
