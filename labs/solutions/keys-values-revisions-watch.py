@@ -22,7 +22,7 @@ async def gives_up(store):
     await store.put("/n", str(int(kv.value) + 1).encode(), expected=kv.mod_revision)
 
 
-your_watches = {3: False, 5: False, 6: True, 7: True}
+your_watches = {3: False, 4: False, 6: True, 7: True}
 
 
 def your_key(resource, namespace, name):
@@ -78,8 +78,8 @@ MISTAKES = [
     ),
     Mistake(
         "watches",
-        {5: True},
-        "The revision that was compacted is gone itself.",
+        {4: True},
+        "What was before the line is forgotten, however little before it.",
     ),
     Mistake(
         "watches",

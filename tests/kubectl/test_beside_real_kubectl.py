@@ -30,6 +30,9 @@ get ns
 get deploy web
 get deployment/web svc/web
 get deployments.v1.apps web
+get deploy.v9.apps web -o jsonpath={.apiVersion}
+get po.v9. lonely -o name
+get deploy.v1 web
 get deployments.apps
 get deploy web -o yaml
 get deploy web -o json

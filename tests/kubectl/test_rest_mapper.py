@@ -34,6 +34,12 @@ def mapper(request) -> RESTMapper:
         ("events.events", "events.k8s.io/v1", "events"),
         ("hpa", "autoscaling/v2", "horizontalpodautoscalers"),
         ("horizontalpodautoscalers.v1.autoscaling", "autoscaling/v1", "horizontalpodautoscalers"),
+        ("HorizontalPodAutoscaler.v1.autoscaling", "autoscaling/v1", "horizontalpodautoscalers"),
+        # a short name becomes a long one, and the version behind it is forgotten (asked of kubectl 1.36)
+        ("hpa.v1.autoscaling", "autoscaling/v2", "horizontalpodautoscalers"),
+        ("hpa.v9.autoscaling", "autoscaling/v2", "horizontalpodautoscalers"),
+        ("ev.v9.", "v1", "events"),
+        ("ev.v1.events.k8s.io", "events.k8s.io/v1", "events"),
         ("no", "v1", "nodes"),
     ],
 )
@@ -63,6 +69,11 @@ def test_categories(mapper):
         ("foo", 'the server doesn\'t have a resource type "foo"'),
         ("pods.apps", 'the server doesn\'t have a resource type "pods"'),
         ("pods.v1.apps", 'the server doesn\'t have a resource type "pods"'),
+        (
+            "horizontalpodautoscalers.v9.autoscaling",
+            'the server doesn\'t have a resource type "horizontalpodautoscalers"',
+        ),
+        ("hpa.v1", 'the server doesn\'t have a resource type "hpa"'),
     ],
 )
 def test_what_is_not_served(mapper, typed, message):

@@ -22,9 +22,10 @@ word:    as in "deploy", "Pod", "deployments.apps", "deployments.v1.apps"; capit
 What stands before the first dot is the resource, its singular, its kind, or one of its
 short names; a match of a whole name beats any short one, and of several the first in
 the list is meant. What stands behind the dot, if there is one, is the group, or the
-version, a dot, and the group. If none has just that group, one whose group begins with
-it will do: "deployments.app". None, if there is no such resource. The answer for a pod
-is "/v1/pods"."""
+version, a dot, and the group. Behind a short name that version is not looked at: the
+first with that group is meant. If none has just that group, one whose group begins with
+what stands behind the dot will do: "deployments.app". None, if there is no such
+resource. The answer for a pod is "/v1/pods"."""
 
 STARTER = '''\
 def find(resources, word):
@@ -61,6 +62,11 @@ QUALIFIED = (
     "events.v2.bank",
     "pods.shop.example.com",
     "po.shop",
+    "po.v9.",
+    "ev.v1.bank.example.com",
+    "ev.v9.bank.example.com",
+    "deploy.v1.apps",
+    "deploy.v1",
     "Pod.v1.shop.example.com",
     "Deployment.Apps",
     "carts",

@@ -35,29 +35,27 @@ class RESTMapper:
         """The resource meant by `pods`, `po`, `Pod`, `deployments.apps` or
         `deployments.v1.apps`. Raises NoMatchError if there is none.
 
-        A whole name wins over a short one, an earlier group over a later one. `warn` is
-        told when a short name had other meanings.
+        A whole name wins over a short one, an earlier group over a later one. Behind a
+        short name a version is not looked at. `warn` is told when a short name had
+        other meanings.
         """
         name, _, qualifier = typed.lower().partition(".")
-        candidates = [
+        _, versioned, group = qualifier.partition(".")
+        whole = [
             r for r in self.resources if name in (r.plural, r.singular, r.kind.lower())
         ]
-        by_name = bool(candidates)
-        candidates += [r for r in self.resources if name in r.short_names]
-        for resource in candidates:
-            if qualifier in (
-                "",
-                resource.group,
-                f"{resource.version}.{resource.group}",
-            ):
-                if not by_name and warn is not None:
-                    self._warn_ambiguous(name, qualifier, resource, candidates, warn)
-                return resource
-        for (
-            resource
-        ) in candidates:  # `deployments.app` is enough if it starts the group
-            if qualifier and resource.group.startswith(qualifier):
-                return resource
+        short = [r for r in self.resources if name in r.short_names]
+        for each in whole:
+            if qualifier in ("", each.group, f"{each.version}.{each.group}"):
+                return each
+        for each in short:  # it becomes a long name, and the version is forgotten
+            if qualifier in ("", each.group) or (versioned and group == each.group):
+                if not whole and warn is not None:
+                    self._warn_ambiguous(name, qualifier, each, short, warn)
+                return each
+        for each in (*whole, *short):  # `deployments.app` is enough if it starts it
+            if qualifier and each.group.startswith(qualifier):
+                return each
         raise NoMatchError(f"the server doesn't have a resource type {go_quote(name)}")
 
     def resources_for(self, name: str, warn: Callable[[str], object]) -> list[Resource]:

@@ -525,6 +525,7 @@ SLIPS: dict[str, tuple[str, ...]] = {
         "no kinds",
         "short ones are as good",
         "no versions",
+        "short ones keep versions",
         "anything within",
         "whole groups only",
         "a beginning is enough",

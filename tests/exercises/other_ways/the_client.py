@@ -66,6 +66,9 @@ def resource_words(slip: str) -> Callable[..., Any]:
         else:
             return None
         exact = qualifier in ("", one["group"], f"{one['version']}.{one['group']}")
+        if name not in names and slip != "short ones keep versions":
+            _, dot, group = qualifier.partition(".")
+            exact = exact or (bool(dot) and group == one["group"])
         if slip == "no versions":
             exact = qualifier in ("", one["group"])
         if exact:
