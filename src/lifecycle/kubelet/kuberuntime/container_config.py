@@ -68,14 +68,16 @@ def _hash_of(picked: bytes) -> str:
     return f"{state:x}"
 
 
-_read_once = short_lru_cache(256, 4096)(fast_json.loads)
-
-
 def _one_for_all(linux: Mapping[str, Any]) -> Fields:
     """Thousands of containers say the same about Linux, and none of what they say is
     ever changed: they share it.
     """
-    fields: Fields = _read_once(fast_json.trimmed(fast_json.dumps(linux)))
+    return _read_once(fast_json.trimmed(fast_json.dumps(linux)))
+
+
+@short_lru_cache(256, 4096)
+def _read_once(linux: bytes) -> Fields:
+    fields: Fields = fast_json.loads(linux)
     return fields
 
 
