@@ -122,6 +122,13 @@ class CacheWatcher:
         """Frames that are waiting."""
         return len(self._frames)
 
+    def begin_with(self, everything: Iterable[WatchFrame]) -> None:
+        """Queue what there is, before any change."""
+        self._frames.extend(everything)
+        self._most += len(self._frames)
+        self._cacher.events_sent += len(self._frames)
+        self._wake()
+
     def feed(self, change: Change, frames: dict[str, WatchFrame]) -> None:
         """Take note of a change; `frames` shares what several watchers see alike."""
         if change.revision <= self.after:
@@ -146,13 +153,6 @@ class CacheWatcher:
                     size=previous.size,
                 )
             self.push(frame)
-
-    def begin_with(self, everything: Iterable[WatchFrame]) -> None:
-        """Queue what there is, before any change."""
-        self._frames.extend(everything)
-        self._most += len(self._frames)
-        self._cacher.events_sent += len(self._frames)
-        self._wake()
 
     def push(self, frame: WatchFrame) -> None:
         """Queue a frame for the client."""
