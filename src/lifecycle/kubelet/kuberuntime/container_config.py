@@ -68,17 +68,17 @@ def _hash_of(picked: bytes) -> str:
     return f"{state:x}"
 
 
-@short_lru_cache(256, 4096)
-def _read_once(text: bytes) -> Fields:
-    fields: Fields = fast_json.loads(text)
-    return fields
-
-
 def _one_for_all(linux: Mapping[str, Any]) -> Fields:
     """Thousands of containers say the same about Linux, and none of what they say is
     ever changed: they share it.
     """
     return _read_once(fast_json.trimmed(fast_json.dumps(linux)))
+
+
+@short_lru_cache(256, 4096)
+def _read_once(linux: bytes) -> Fields:
+    fields: Fields = fast_json.loads(linux)
+    return fields
 
 
 def pod_labels(pod: Object) -> dict[str, str]:
