@@ -213,6 +213,7 @@ class Cacher:
         if self._line:
             batch, self._line = self._line, deque()
             self._apply(batch)
+            self._early.clear()
 
     def add_bell(self, bell: Bell) -> None:
         """Ring it from now on whenever the store tells of a change, before anybody
@@ -293,10 +294,7 @@ class Cacher:
             written = self._written.pop(revision, None)
             self.unreadable.discard(kv.key)
             put = event.type == "PUT"
-            early = self._early.pop(revision, None)
-            current = None
-            if put:
-                current = written or self._readable(kv, early or self._read(kv))
+            current = (written or self._told(kv)) if put else None
             if previous is not None:
                 previous.superseded()
             if current is not None:
@@ -322,6 +320,9 @@ class Cacher:
             change = Change(revision, current, previous, now, len(kv.value))
             self.window.append(change)
             self._dispatch(change)
+
+    def _told(self, kv: KeyValue) -> Cached | None:
+        return self._readable(kv, self._early.get(kv.mod_revision) or self._read(kv))
 
     def _put(self, cached: Cached) -> None:
         self.version += 1
