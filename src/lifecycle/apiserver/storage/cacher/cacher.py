@@ -79,6 +79,7 @@ class Cacher:
         self._line: deque[Event] = deque()  # told, and not here yet
         self._early: dict[int, Cached | Exception] = {}  # of these, what is read
         self._settling = asyncio.Lock()
+        self.freed: asyncio.Future[None] | None = None  # once stopped, of all this
         self._watchers: dict[tuple[str, ...], tuple[CacheWatcher, ...]] = {}
         # by namespace; all of them under ""
         self._keys: defaultdict[str, KeyOrder] = defaultdict(KeyOrder)
@@ -111,8 +112,8 @@ class Cacher:
         if self._watch is not None:
             await self._watch.close()
         self._end_watchers()
-        held = list(self._objects.values())
-        let_go(held, sum(cached.size for cached in held))
+        held = [*self._objects.values(), *self.window.held()]
+        self.freed = let_go(held, sum(cached.size for cached in held))
 
     def _end_watchers(self) -> None:
         for watcher in self.watchers():
