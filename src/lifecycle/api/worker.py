@@ -26,7 +26,6 @@ import asyncio
 import sys
 from collections.abc import Callable, Iterable
 from concurrent.futures import ThreadPoolExecutor
-from contextlib import suppress
 from contextvars import copy_context
 from functools import cache, partial
 from threading import local
@@ -35,7 +34,7 @@ from typing import Any, Generic, TypeVar, TypeVarTuple
 
 from lifecycle.api import fast_json
 from lifecycle.api.clock import IN_A_TAB, VirtualTimeLoop
-from lifecycle.api.freed_memory import MOMENT, MUCH, give_back_soon
+from lifecycle.api.freed_memory import MUCH, give_back_soon
 
 LARGE = 16 << 10
 """Bytes of JSON, to be read and checked, from which on it is the worker's: the dearest
@@ -51,6 +50,9 @@ and large bodies that come in at the same time are a hundred reads.
 
 PIECES = 0.01
 """Seconds that the pieces of one request may take together before they are large."""
+
+SOON = 0.1
+"""Seconds until what is let go is freed."""
 
 HELD, LONGEST_REST = 0.002, 0.02
 """Seconds: after a call of which length the worker rests, and how long at the most."""
@@ -105,21 +107,33 @@ async def beside(size: int, work: Callable[[*Args], T], *args: *Args) -> T:
             give_back_soon()
 
 
-def let_go(things: list[Any], size: int) -> None:
+def let_go(things: list[Any], size: int) -> asyncio.Future[None] | None:
     """In a moment nobody else will hold these things, whose JSON has `size` bytes
     together. To free the millions of pieces that they are made of is work like any
-    other: the worker does it, one thing after the other. The list is empty then.
+    other: the worker does it, one thing after the other. The list is empty then, and
+    who is about to make as many should wait for that.
     """
     if size <= LARGE or IN_A_TAB:
-        return
+        return None
     loop = asyncio.get_running_loop()
-    if not isinstance(loop, VirtualTimeLoop):
-        loop.call_later(MOMENT, _let_go_beside, loop, things)
+    if isinstance(loop, VirtualTimeLoop):
+        return None
+    freed: asyncio.Future[None] = loop.create_future()
+    loop.call_later(SOON, _let_go_beside, loop, things, freed)
+    return freed
 
 
-def _let_go_beside(loop: asyncio.AbstractEventLoop, things: list[Any]) -> None:
-    with suppress(RuntimeError):  # the loop is ending
-        loop.run_in_executor(_worker(), _free, things)
+def _let_go_beside(
+    loop: asyncio.AbstractEventLoop, things: list[Any], freed: asyncio.Future[None]
+) -> None:
+    def tell(_: object = None) -> None:
+        if not freed.done():
+            freed.set_result(None)
+
+    try:
+        loop.run_in_executor(_worker(), _free, things).add_done_callback(tell)
+    except RuntimeError:  # the loop is ending
+        tell()
     give_back_soon()
 
 

@@ -175,6 +175,11 @@ class Served:
         for version in self.versions.values():
             await version.store.cacher.stop()
 
+    def freed(self) -> list[asyncio.Future[None]]:
+        """Of a stopped one: when what it held is freed."""
+        caches = (version.store.cacher for version in self.versions.values())
+        return [cacher.freed for cacher in caches if cacher.freed is not None]
+
 
 def _through(
     kept: CustomResourceRules, rules: CustomResourceRules, obj: Object

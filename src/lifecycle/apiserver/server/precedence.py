@@ -5,8 +5,8 @@ In a real cluster the control loops are other processes, and each client limits 
 Here all share one event loop, and a control loop that never has to wait for a socket
 could keep everybody else waiting. So, while requests come in from outside, those from
 within take turns: one for each round of the loop. And while nobody seems to ask, those
-from within make way after a while all the same: as long as the loop does not go round,
-nobody outside can be heard.
+from within make way after a while all the same (`api.pauses`): as long as the loop does
+not go round, nobody outside can be heard.
 
 Upstream: `client-go/rest/config.go` (`DefaultQPS`), the QPS settings of
 kube-controller-manager, kube-scheduler and kubelet, v1.36. Left out: any limit while
@@ -18,13 +18,10 @@ from __future__ import annotations
 import asyncio
 from collections import deque
 
+from lifecycle.api.pauses import Pauses
+
 ATTENTION = 0.005
 """Seconds for which a request from outside is remembered."""
-
-ROUND = 0.01
-"""Seconds after which a round of the loop takes no more requests from within. On
-virtual time, which stands still meanwhile, it takes all.
-"""
 
 
 class Precedence:
@@ -36,7 +33,6 @@ class Precedence:
         self._last_outside = float("-inf")
         self._waiting: deque[asyncio.Future[None]] = deque()
         self._scheduled = False
-        self._round_began: float | None = None
 
     def outside(self) -> None:
         """A request came in from outside."""
@@ -47,22 +43,15 @@ class Precedence:
         this request's turn.
         """
         loop = asyncio.get_running_loop()
-        now = loop.time()
-        if self._round_began is None:
-            self._round_began = now
-            loop.call_soon(self._end_of_round)
-        quiet = now - self._last_outside > ATTENTION
-        if quiet and not self._waiting and now - self._round_began <= ROUND:
-            return
-        mine: asyncio.Future[None] = loop.create_future()
-        self._waiting.append(mine)
-        if not self._scheduled:
-            self._scheduled = True
-            loop.call_soon(self._next_round, loop)
-        await mine
-
-    def _end_of_round(self) -> None:
-        self._round_began = None
+        quiet = loop.time() - self._last_outside > ATTENTION
+        if self._waiting or not quiet:
+            mine: asyncio.Future[None] = loop.create_future()
+            self._waiting.append(mine)
+            if not self._scheduled:
+                self._scheduled = True
+                loop.call_soon(self._next_round, loop)
+            await mine
+        await Pauses().pause()
 
     def _next_round(self, loop: asyncio.AbstractEventLoop) -> None:
         """Let one go; all, if it has become quiet outside."""

@@ -84,6 +84,7 @@ class Cacher:
         self._line: deque[Event] = deque()  # told, and not here yet
         self._early: dict[int, Cached | Exception] = {}  # of these, what is read
         self._settling = asyncio.Lock()
+        self.freed: asyncio.Future[None] | None = None  # once stopped, of all this
         self._watchers: dict[tuple[str, ...], tuple[CacheWatcher, ...]] = {}
         # by namespace; all of them under ""
         self._keys: defaultdict[str, SortedKeys] = defaultdict(SortedKeys)
@@ -116,8 +117,8 @@ class Cacher:
         if self._watch is not None:
             await self._watch.close()
         self._end_watchers()
-        held = list(self._objects.values())
-        let_go(held, sum(cached.size for cached in held))
+        held = [*self._objects.values(), *self.window.held()]
+        self.freed = let_go(held, sum(cached.size for cached in held))
 
     def _end_watchers(self) -> None:
         for watcher in self.watchers():
@@ -218,6 +219,7 @@ class Cacher:
         if self._line:
             batch, self._line = self._line, deque()
             self._apply(batch)
+            self._early.clear()
 
     def add_bell(self, bell: Bell) -> None:
         """Ring it from now on whenever the store tells of a change, before anybody
@@ -296,10 +298,7 @@ class Cacher:
             written = self._written.pop(revision, None)
             self.unreadable.discard(kv.key)
             put = event.type == "PUT"
-            early = self._early.pop(revision, None)
-            current = None
-            if put:
-                current = written or self._readable(kv, early or self._read(kv))
+            current = (written or self._told(kv)) if put else None
             if previous is not None:
                 previous.superseded()
             if current is not None:
@@ -318,6 +317,9 @@ class Cacher:
             change = Change(revision, current, previous, now, len(kv.value))
             self.window.append(change)
             self._dispatch(change)
+
+    def _told(self, kv: KeyValue) -> Cached | None:
+        return self._readable(kv, self._early.get(kv.mod_revision) or self._read(kv))
 
     def _put(self, cached: Cached) -> None:
         self.version += 1

@@ -18,9 +18,10 @@ of it is old, so a busy hour's changes stay until others take their places.
 from __future__ import annotations
 
 from collections import deque
+from collections.abc import Iterator
 from itertools import takewhile
 
-from lifecycle.apiserver.storage.cacher.cached_object import Change
+from lifecycle.apiserver.storage.cacher.cached_object import Cached, Change
 
 FRESH = 75.0
 """Seconds that a watch can go back: one bookmark's, and a few more."""
@@ -49,6 +50,11 @@ class EventWindow:
         self._changes.clear()
         self._bytes = 0
         self.start = revision
+
+    def held(self) -> Iterator[Cached]:
+        """Versions of objects."""
+        for change in self._changes:
+            yield from filter(None, (change.current, change.previous))
 
     def append(self, change: Change) -> None:
         """The newest change; what is too old or too much for the window goes."""
