@@ -5,7 +5,7 @@ Fields: odd values in every field of every kind, one at a time, as dry runs: in 
 `tests/apiserver/registry/test_answers_of_fields.py`. Scenes: random cases of one seed, for `tests/apiserver/test_answers_to_scenes.py`.
 Transitions: each state of an object after each other, for `tests/apiserver/registry/test_answers_to_transitions.py`.
 Formats: texts that are nearly of a format that a custom kind asks for, for `tests/apiserver/test_answers_about_formats.py`.
-Questions: access reviews and statuses of pods that have something wrong with them, for `tests/apiserver/test_answers_to_questions.py`.
+Questions: access reviews, statuses of pods and addresses with something wrong, for `tests/apiserver/test_answers_to_questions.py`.
 Configurations: what it says of the files it is started with, for `tests/apiserver/test_configuration_files.py`; it is started for each.
 What it says twice in the same words is kept; what it says once so and once so is chance (a Go map has no order) and is not.
 """
@@ -25,7 +25,7 @@ from pathlib import Path
 from random import Random
 from typing import Any
 
-from tests.differential import configurations, odd_texts, pod_statuses, reviews, transitions
+from tests.differential import addresses, configurations, odd_texts, pod_statuses, reviews, transitions
 from tests.differential.case import JSON, Case, Step
 from tests.differential.definitions import define
 from tests.differential.fields import Fields, changed
@@ -126,7 +126,7 @@ async def _main(kubeconfig: Path, what: str, kinds: str) -> None:
             "fields": (FIELDS, OwnFields(shapes, kinds).cases(), ()),
             "scenes": (SCENES, of_scenes(shapes), ()),
             "transitions": (TRANSITIONS, transitions.cases(), ()),
-            "questions": (QUESTIONS, (*reviews.cases(), *pod_statuses.cases()), ()),
+            "questions": (QUESTIONS, (*reviews.cases(), *pod_statuses.cases(), *addresses.cases()), ()),
             "formats": (FORMATS, odd_texts.cases(), (odd_texts.FORMED,)),
         }
         file, asked, definitions = cases[what]
