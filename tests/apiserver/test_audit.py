@@ -45,10 +45,10 @@ CONFIG_MAP = {"apiVersion": "v1", "kind": "ConfigMap", "metadata": {"name": "c"}
 @pytest.mark.parametrize(
     ("text", "message"),
     [
-        ("", "unknown group version field /, Kind= in policy"),
+        ("", "unknown group version field audit.k8s.io/__internal, Kind=Policy in policy"),
         (
             "apiVersion: audit.k8s.io/v2\nkind: Policy",
-            "unknown group version field audit.k8s.io/v2, Kind=Policy in policy",
+            'failed decoding: no kind "Policy" is registered for version "audit.k8s.io/v2" in scheme "pkg/audit/scheme.go:30"',
         ),
         ("apiVersion: audit.k8s.io/v1\nkind: Policy", "loaded illegal policy with 0 rules"),
         ("apiVersion: audit.k8s.io/v1\nkind: Policy\nrules: [{}]", "rules[0].level: Required value"),

@@ -341,7 +341,7 @@ def test_a_configuration_is_checked_and_exchanged_whole(tmp_path: Path) -> None:
         return {
             "apiVersion": "apiserver.config.k8s.io/v1",
             "kind": "AuthorizationConfiguration",
-            "authorizers": [{"type": kind, "name": f"a{i}"} for i, kind in enumerate(types)],
+            "authorizers": [{"type": kind, "name": kind.lower()} for kind in types],
         }
 
     file = tmp_path / "config"

@@ -1,11 +1,12 @@
-"""`python -m tests.differential.record fields|scenes|transitions|formats|questions [KINDS]`: what a real API server says, kept for
-the tests of ours.
+"""`python -m tests.differential.record fields|scenes|transitions|formats|questions|configurations [KINDS]`: what a real API
+server says, kept for the tests of ours.
 
 Fields: odd values in every field of every kind, one at a time, as dry runs: in a new object, in a stored one, in its status, for
 `tests/apiserver/registry/test_answers_of_fields.py`. Scenes: random cases of one seed, for `tests/apiserver/test_answers_to_scenes.py`.
 Transitions: each state of an object after each other, for `tests/apiserver/registry/test_answers_to_transitions.py`.
 Formats: texts that are nearly of a format that a custom kind asks for, for `tests/apiserver/test_answers_about_formats.py`.
-Questions: access reviews and statuses of pods that have something wrong with them, for `tests/apiserver/test_answers_to_questions.py`.
+Questions: access reviews, statuses of pods and addresses with something wrong, for `tests/apiserver/test_answers_to_questions.py`.
+Configurations: what it says of the files it is started with, for `tests/apiserver/test_configuration_files.py`; it is started for each.
 What it says twice in the same words is kept; what it says once so and once so is chance (a Go map has no order) and is not.
 """
 
@@ -24,7 +25,7 @@ from pathlib import Path
 from random import Random
 from typing import Any
 
-from tests.differential import odd_texts, pod_statuses, reviews, transitions
+from tests.differential import addresses, configurations, odd_texts, pod_statuses, reviews, transitions
 from tests.differential.case import JSON, Case, Step
 from tests.differential.definitions import define
 from tests.differential.fields import Fields, changed
@@ -40,6 +41,7 @@ FIELDS = _APISERVER / "registry" / "answers_of_fields.jsonl.gz"
 SCENES = _APISERVER / "answers_to_scenes.jsonl.gz"
 TRANSITIONS = _APISERVER / "registry" / "answers_to_transitions.jsonl.gz"
 QUESTIONS = _APISERVER / "answers_to_questions.jsonl.gz"
+CONFIGURATIONS = _APISERVER / "answers_to_configurations.jsonl.gz"
 FORMATS = _APISERVER / "answers_about_formats.jsonl.gz"
 SEED, CASES = 1_362, 500
 ASKED_AGAIN = 24
@@ -124,11 +126,15 @@ async def _main(kubeconfig: Path, what: str, kinds: str) -> None:
             "fields": (FIELDS, OwnFields(shapes, kinds).cases(), ()),
             "scenes": (SCENES, of_scenes(shapes), ()),
             "transitions": (TRANSITIONS, transitions.cases(), ()),
-            "questions": (QUESTIONS, (*reviews.cases(), *pod_statuses.cases()), ()),
+            "questions": (QUESTIONS, (*reviews.cases(), *pod_statuses.cases(), *addresses.cases()), ()),
             "formats": (FORMATS, odd_texts.cases(), (odd_texts.FORMED,)),
         }
         file, asked, definitions = cases[what]
         rows = await record(target, asked, definitions)
+    _write(file, rows)
+
+
+def _write(file: Path, rows: Iterable[Any]) -> None:
     lines = "".join(json.dumps(row, ensure_ascii=False, separators=(",", ":")) + "\n" for row in rows)
     file.write_bytes(gzip.compress(lines.encode(), mtime=0))
 
@@ -136,12 +142,15 @@ async def _main(kubeconfig: Path, what: str, kinds: str) -> None:
 def main() -> int:
     """0: kept; 2: there is no real server to ask."""
     parser = argparse.ArgumentParser(prog="python -m tests.differential.record", description=__doc__)
-    parser.add_argument("what", choices=("fields", "scenes", "transitions", "formats", "questions"))
+    parser.add_argument("what", choices=("fields", "scenes", "transitions", "formats", "questions", "configurations"))
     parser.add_argument("kinds", nargs="?", default="", help="fields of these only, such as apps/v1/")
     arguments = parser.parse_args()
     with tempfile.TemporaryDirectory(prefix="record-", ignore_cleanup_errors=True) as folder:
         try:
             with real_server(Path(folder)) as kubeconfig:
+                if arguments.what == "configurations":
+                    _write(CONFIGURATIONS, configurations.answers(kubeconfig.parent / "pki"))
+                    return 0
                 asyncio.run(_main(kubeconfig, arguments.what, arguments.kinds))
         except NotAvailableError as error:
             print(f"record: {error}", file=sys.stderr)

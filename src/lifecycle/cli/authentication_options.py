@@ -61,17 +61,16 @@ def authentication_options(function: F) -> F:
 def authentication_settings(options: dict[str, Any]) -> AuthenticationOptions:
     """What the options say; taken out of `options`. Raises ValueError, OSError."""
     from lifecycle.apiserver.authn.options import AuthenticationOptions
-    from lifecycle.apiserver.authz.configuration import read_configuration
+    from lifecycle.apiserver.config_file.api_server import read_authentication_file
 
     config = options.pop("authentication_config")
-    kind = "AuthenticationConfiguration"
     webhook = "authentication_token_webhook"
     settings = AuthenticationOptions(
         token_auth_file=options.pop("token_auth_file"),
         webhook_config_file=options.pop(f"{webhook}_config_file"),
         webhook_version=options.pop(f"{webhook}_version"),
         webhook_cache_ttl=options.pop(f"{webhook}_cache_ttl"),
-        configuration={} if config is None else read_configuration(config, kind),
+        configuration={} if config is None else read_authentication_file(config),
         anonymous=options.pop("anonymous_auth"),
     )
     settings.check()

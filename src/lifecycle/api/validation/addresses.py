@@ -72,17 +72,6 @@ def canonical_form(address: Address) -> str:
     return str(address)
 
 
-def _has_leading_zeros(text: str) -> bool:
-    """In one of the decimal parts of an address that `parse_ip` takes."""
-    return (
-        any(
-            len(part) > 1 and part[0] == "0"
-            for part in text.rpartition(":")[2].split(".")
-        )
-        and "." in text
-    )
-
-
 def _is_mapped(address: Address) -> bool:
     return (
         isinstance(address, ipaddress.IPv6Address) and address.ipv4_mapped is not None
@@ -99,7 +88,7 @@ def _strict_ip(text: str, path: str) -> list[FieldError]:
                 "must be a valid IP address, (e.g. 10.9.8.7 or 2001:db8::ffff)",
             )
         ]
-    if _has_leading_zeros(text):
+    if not is_go_ip(text):
         return [invalid(path, text, "must not have leading 0s")]
     return (
         [invalid(path, text, "must not be an IPv4-mapped IPv6 address")]
@@ -147,6 +136,16 @@ def parse_network(text: str) -> tuple[Address, Network] | None:
         return None
 
 
+def unmapped(network: Network) -> Network:
+    """An IPv6 network of IPv4-mapped addresses as the IPv4 one that it holds: so Go
+    looks at it when it is asked what is in it. Upstream: `net.IPNet.Contains`.
+    """
+    mapped = getattr(network.network_address, "ipv4_mapped", None)
+    if mapped is None or network.prefixlen < 96:
+        return network
+    return ipaddress.ip_network(f"{mapped}/{network.prefixlen - 96}")
+
+
 def _strict_cidr(text: str, path: str) -> list[FieldError]:
     parsed = parse_network(text)
     if parsed is None:
@@ -159,7 +158,7 @@ def _strict_cidr(text: str, path: str) -> list[FieldError]:
         ]
     address, network = parsed
     head, _, tail = text.partition("/")
-    if _has_leading_zeros(head) or str(network.prefixlen) != tail:
+    if not is_go_ip(head) or str(network.prefixlen) != tail:
         return [invalid(path, text, "must not have leading 0s in IP or prefix length")]
     if _is_mapped(address):
         return [invalid(path, text, "must not have an IPv4-mapped IPv6 address")]
@@ -252,14 +251,12 @@ def warnings_for_ip(text: str, path: str) -> list[str]:
     if address is None:
         return []
     canonical = canonical_form(address)
-    if isinstance(address, ipaddress.IPv4Address) or address.ipv4_mapped is not None:
-        if canonical == text:
-            return []
+    if not is_go_ip(text) or _is_mapped(address):
         return [
             f"{path}: non-standard IP address {go_quote(text)} is invalid: use"
             f" {go_quote(canonical)}"
         ]
-    if canonical != text:
+    if address.version == 6 and canonical != text:
         return [
             f"{path}: IPv6 address {go_quote(text)} should be in RFC 5952 canonical"
             f" format ({go_quote(canonical)})"

@@ -16,10 +16,50 @@ from lifecycle.api.aggregate import aggregate
 from lifecycle.api.field_errors import FieldError, invalid, not_supported, required
 from lifecycle.api.validation.content import name_is_dns_subdomain
 from lifecycle.api.wire import Object
-from lifecycle.api.yaml_reader import read_yaml
 from lifecycle.apiserver.audit.policy import LEVELS, AuditPolicy
+from lifecycle.apiserver.config_file.decoding import (
+    ANYTHING,
+    INTERNAL,
+    Scheme,
+    decode_configuration,
+)
 
 API_VERSION = "audit.k8s.io/v1"
+_UNSAID = f"audit.k8s.io/{INTERNAL}"
+SCHEME = Scheme(
+    kinds={(API_VERSION, "Policy"): "Policy", (_UNSAID, "Policy"): ""},
+    types={
+        "Policy": {
+            "kind": "string",
+            "apiVersion": "string",
+            "metadata": ANYTHING,
+            "rules": "[]v1.PolicyRule",
+            "omitStages": "[]v1.Stage",
+            "omitManagedFields": "bool",
+        },
+        "PolicyRule": {
+            "level": "v1.Level",
+            "users": "[]string",
+            "userGroups": "[]string",
+            "verbs": "[]string",
+            "resources": "[]v1.GroupResources",
+            "namespaces": "[]string",
+            "nonResourceURLs": "[]string",
+            "omitStages": "[]v1.Stage",
+            "omitManagedFields": "bool",
+        },
+        "GroupResources": {
+            "group": "string",
+            "resources": "[]string",
+            "resourceNames": "[]string",
+        },
+    },
+    place="pkg/audit/scheme.go:30",
+    strict=False,
+    default_kind="Policy",
+    default_version=_UNSAID,
+)
+"""Fields that there are not are overlooked, and said in the log."""
 STAGES = ("RequestReceived", "ResponseStarted", "ResponseComplete", "Panic")
 BEGINNING = "non-resource URL rules must begin with a '/' character"
 WILDCARD = "non-resource URL wildcards '*' must be the final character of the rule"
@@ -30,7 +70,9 @@ def read_policy(path: Path) -> AuditPolicy:
     try:
         return AuditPolicy(load_policy(path.read_text()))
     except ValueError as error:
-        raise ValueError(f"{error}: from file {path}") from None
+        raise ValueError(
+            f"loading audit policy file: {error}: from file {path}"
+        ) from None
 
 
 def load_policy(text: str) -> Object:
@@ -38,20 +80,13 @@ def load_policy(text: str) -> Object:
     none.
     """
     try:
-        document, _ = read_yaml(text.encode())
+        document = decode_configuration(text.encode(), SCHEME)
     except ValueError as error:
         raise ValueError(f"failed decoding: {error}") from None
-    if not isinstance(document, dict) or (
-        document.get("apiVersion"),
-        document.get("kind"),
-    ) != (API_VERSION, "Policy"):
-        type_meta = document if isinstance(document, dict) else {}
-        group, _, version = str(type_meta.get("apiVersion", "")).rpartition("/")
-        gvk = f"{group}/{version}, Kind={type_meta.get('kind', '')}"
+    if not document.get("apiVersion"):
+        gvk = f"{_UNSAID}, Kind=Policy"
         raise ValueError(f"unknown group version field {gvk} in policy")
     rules = document.get("rules") or []
-    if not isinstance(rules, list) or not all(isinstance(rule, dict) for rule in rules):
-        raise ValueError("failed decoding: rules must be a list of objects")
     if errors := list(validate_policy(document)):
         raise ValueError(aggregate([str(error) for error in errors]))
     if not rules:

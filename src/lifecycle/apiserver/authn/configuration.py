@@ -14,6 +14,7 @@ out: egress selectors, watching the file (`reload` is what it would call).
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterable
 from typing import TYPE_CHECKING
 from urllib.parse import urlsplit
@@ -28,7 +29,9 @@ from lifecycle.api.field_errors import (
     too_many,
 )
 from lifecycle.api.go_format import go_quote
+from lifecycle.api.go_url import go_url_problem
 from lifecycle.api.late_import import late_import
+from lifecycle.api.validation import content
 from lifecycle.api.wire import Object
 from lifecycle.apiserver.authn.authenticator import Identity
 from lifecycle.apiserver.authn.jwt_authenticator import JWTAuthenticator
@@ -42,6 +45,7 @@ else:
     x509 = late_import("cryptography.x509")
 
 MAX_ISSUERS = 64
+HTTP_PATH = r"[A-Za-z0-9/\-._~%!$&'()*+,;=:]+"
 EMAIL_RULE = (
     "claims.email_verified must be used in claimMappings.username.expression or"
     " claimMappings.extra[*].valueExpression or claimValidationRules[*].expression when"
@@ -65,9 +69,11 @@ class ConfiguredTokens:
         """Take another configuration. Raises ValueError for one that is not valid, and
         then keeps the old.
         """
-        errors = validate_authentication_configuration(document, self._own)
+        validate = validate_authentication_configuration
+        errors = validate(document) or validate(document, self._own)
         if errors:
-            raise ValueError(aggregate([str(error) for error in errors]))
+            whole = aggregate([str(error) for error in errors])
+            raise ValueError(f"invalid authentication configuration: {whole}")
         for entry in document.get("jwt") or ():
             if egress := entry["issuer"].get("egressSelectorType"):
                 raise ValueError(
@@ -117,7 +123,8 @@ def validate_authentication_configuration(
     anonymous = document.get("anonymous") or {}
     if not anonymous.get("enabled") and anonymous.get("conditions"):
         message = "enabled should be set to true when conditions are defined"
-        errors.append(invalid("anonymous.conditions", anonymous["conditions"], message))
+        shown = [{"Path": each.get("path", "")} for each in anonymous["conditions"]]
+        errors.append(invalid("anonymous.conditions", shown, message))
     return errors
 
 
@@ -190,13 +197,9 @@ def _validate_url(text: str, path: str, own: frozenset[str]) -> list[FieldError]
                 path, text, f"URL must not overlap with disallowed issuers: {taken}"
             )
         )
-    try:
-        url = urlsplit(text)
-        _ = url.port
-    except ValueError:
-        host = text.partition("://")[2].partition("/")[0]
-        why = f"invalid port {go_quote(':' + host.rpartition(':')[2])} after host"
-        return [invalid(path, text, f"parse {go_quote(text)}: {why}")]
+    if problem := go_url_problem(text):
+        return [invalid(path, text, f"parse {go_quote(text)}: {problem}")]
+    url = urlsplit(text)
     if url.scheme != "https":
         errors.append(invalid(path, text, "URL scheme must be https"))
     if "@" in url.netloc:
@@ -332,6 +335,14 @@ def _validate_extra(extra: list[Object], path: str) -> list[FieldError]:
                     'must be a domain-prefixed path (such as "acme.io/foo")',
                 )
             )
+        else:
+            errors += [
+                invalid(f"{field}.key", domain, why)
+                for why in content.dns1123_subdomain(domain)
+            ]
+            if re.fullmatch(HTTP_PATH, rest) is None:
+                why = content.regex_error("Invalid path", HTTP_PATH)
+                errors.append(invalid(f"{field}.key", rest, why))
         if key != key.lower():
             errors.append(invalid(f"{field}.key", key, "must be lowercase"))
         if slash and any(

@@ -29,7 +29,6 @@ from lifecycle.api.field_errors import (
 from lifecycle.api.go_duration import go_duration, parse_duration
 from lifecycle.api.validation.content import dns1123_subdomain
 from lifecycle.api.wire import Object, RequestInfo, UserInfo
-from lifecycle.api.yaml_reader import read_yaml
 from lifecycle.apiserver.authz.always import PrivilegedGroups
 from lifecycle.apiserver.authz.authorizer import Answer, Authorizer, UserRules
 from lifecycle.apiserver.authz.match_conditions import match_condition
@@ -44,34 +43,14 @@ from lifecycle.apiserver.authz.modes import (
 from lifecycle.apiserver.authz.union import UnionAuthorizer, aggregate
 from lifecycle.apiserver.authz.webhook import WebhookAuthorizer, WebhookSettings
 from lifecycle.apiserver.cel.environment import CompileError
+from lifecycle.apiserver.config_file.api_server import read_authorization_file
 from lifecycle.apiserver.storage.object_reader import ObjectReader
 from lifecycle.apiserver.webhook.client import (
     WebhookClient,
     read_webhook_kubeconfig,
 )
 
-API_VERSIONS = tuple(
-    f"apiserver.config.k8s.io/{version}" for version in ("v1", "v1beta1", "v1alpha1")
-)
 MAX_CONDITIONS = 64
-
-
-def read_configuration(path: Path, kind: str) -> Object:
-    """A configuration file as an object. Raises ValueError for another kind of
-    document, OSError.
-    """
-    document, _ = read_yaml(path.read_bytes())
-    if (
-        not isinstance(document, dict)
-        or document.get("kind") != kind
-        or document.get("apiVersion") not in API_VERSIONS
-    ):
-        type_meta = document if isinstance(document, dict) else {}
-        raise ValueError(
-            f'no kind "{type_meta.get("kind", "")}" is registered for version'
-            f' "{type_meta.get("apiVersion", "")}"'
-        )
-    return document
 
 
 class ConfiguredAuthorizer:
@@ -106,17 +85,24 @@ class ConfiguredAuthorizer:
         errors = validate_authorization_configuration(document)
         if errors:
             raise ValueError(aggregate([str(error) for error in errors]))
+        for entry in document["authorizers"]:
+            kind, name = entry["type"], entry["name"]
+            if kind != WEBHOOK and name != kind.lower():
+                raise ValueError(
+                    f"expected name {kind.lower()} for authorizer {kind} instead of"
+                    f" {name}"
+                )
         built = [self._authorizer(entry) for entry in document["authorizers"]]
         return UnionAuthorizer(PrivilegedGroups(), *built)
 
     def _authorizer(self, entry: Object) -> Authorizer:
         if entry["type"] == ABAC:
             raise ValueError(
-                "authorization-mode ABAC's authorization policy file not passed"
+                "invalid authorization config: open : no such file or directory"
             )
         if entry["type"] != WEBHOOK:
             return build_simple(entry["type"], self._reader)
-        webhook = entry["webhook"]
+        webhook = {**entry["webhook"], **_times(entry["webhook"])}
         if webhook["connectionInfo"]["type"] == "InClusterConfig":
             raise ValueError(
                 "unable to load in-cluster configuration, KUBERNETES_SERVICE_HOST and"
@@ -230,10 +216,21 @@ def _validate_webhook(webhook: Object, path: str) -> list[FieldError]:
     )
 
 
+def _times(webhook: Object) -> dict[str, str]:
+    """How long an answer is waited for, and kept; what is nothing has its default.
+    Upstream: `SetDefaults_WebhookConfiguration`.
+    """
+    times = {"timeout": webhook.get("timeout", "")}
+    for key, default in (("authorizedTTL", "5m"), ("unauthorizedTTL", "30s")):
+        text = webhook.get(key, "")
+        times[key] = text if text and parse_duration(text) else default
+    return times
+
+
 def _validate_durations(webhook: Object, path: str) -> list[FieldError]:
     errors = []
-    for key in ("timeout", "authorizedTTL", "unauthorizedTTL"):
-        field, text = f"{path}.{key}", webhook.get(key, "")
+    for key, text in _times(webhook).items():
+        field = f"{path}.{key}"
         try:
             seconds = parse_duration(text) if text else 0.0
         except ValueError as error:
@@ -260,7 +257,11 @@ def _validate_connection(connection: Object, path: str) -> list[FieldError]:
         return [] if file is None else [invalid(f"{field}.kubeConfigFile", file, wrong)]
     if kind != "KubeConfigFile":
         return [
-            not_supported(f"{field}.type", kind, ["InClusterConfig", "KubeConfigFile"])
+            not_supported(
+                f"{field}.type",
+                {"Type": kind, "KubeConfigFile": file},
+                ["InClusterConfig", "KubeConfigFile"],
+            )
         ]
     if not file:
         return [required(f"{field}.kubeConfigFile")]
@@ -312,6 +313,5 @@ def build_authorization(
             PrivilegedGroups(), *build_authorizers(options, reader, clock)
         )
     options.check()
-    return ConfiguredAuthorizer(
-        read_configuration(options.config, "AuthorizationConfiguration"), reader, clock
-    )
+    document = read_authorization_file(options.config)
+    return ConfiguredAuthorizer(document, reader, clock)

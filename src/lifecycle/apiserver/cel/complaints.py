@@ -21,6 +21,13 @@ _UNDECLARED = re.compile(
 _UNDEFINED = re.compile(
     r"undefined field '(\w+)' not found in (?:struct|type|message) '[\w.]+'"
 )
+_NO_FIELDS = re.compile(
+    r"expression of type '([^']*)' cannot be the operand of a select operation"
+)
+_OF_AN_ERROR = re.compile(
+    r"(?<!\A)\nERROR: <input>:\d+:\d+: expression of type '\*error\*' cannot be the"
+    r" operand of a select operation\n \| .*\n \| \.*\^"
+)
 _WELL_KNOWN = re.compile(r"\bgoogle\.protobuf\.(Timestamp|Duration)\b")
 
 IN_THE_WAY = re.compile(
@@ -78,6 +85,8 @@ def compiler_message(text: str) -> str:
             f" {container}\n{source}\n | {'.' * start}^"
         )
 
+    text = _OF_AN_ERROR.sub("", text)  # what is wrong with it has been said
+    text = _NO_FIELDS.sub(r"type '\1' does not support field selection", text)
     text = _WELL_KNOWN.sub(lambda match: match[1].lower(), text)
     text = text.replace(f"{PACKAGE}.net.", "net.")
     unknown = list(dict.fromkeys(_UNKNOWN.findall(text)))

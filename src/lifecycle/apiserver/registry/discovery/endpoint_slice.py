@@ -251,14 +251,14 @@ def _validate_fqdn(name: str, path: str) -> list[FieldError]:
 
 
 def warnings_on_create(slice_: Object) -> list[str]:
-    """Of addresses in unusual spellings."""
+    """Of names instead of addresses, and of addresses in unusual spellings."""
     warnings: list[str] = []
+    if slice_.get("addressType") == "FQDN":
+        warnings.append("spec.addressType: FQDN endpoints are deprecated")
     for index, endpoint in enumerate(slice_.get("endpoints") or ()):
         for position, address in enumerate(endpoint.get("addresses") or ()):
-            if slice_.get("addressType") != "FQDN":
-                warnings += warnings_for_ip(
-                    address, f"endpoints[{index}].addresses[{position}]"
-                )
+            path = f"endpoints[{index}].addresses[{position}]"
+            warnings += warnings_for_ip(address, path)
     return warnings
 
 

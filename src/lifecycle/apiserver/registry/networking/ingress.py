@@ -23,6 +23,9 @@ from lifecycle.apiserver.registry.printers.printer import (
 )
 from lifecycle.apiserver.registry.rest import update
 from lifecycle.apiserver.registry.rest.generation import Generation
+from lifecycle.apiserver.registry.rest.ingress_points import (
+    warnings_on_status_update,
+)
 from lifecycle.apiserver.registry.rest.object_meta import (
     validate_core_object_meta,
     validate_core_object_meta_update,
@@ -285,7 +288,9 @@ STRATEGY = Strategy(
     validate_update=validate_update,
     subresources={
         "status": UpdateStrategy(
-            update.prepare_for_status_update, validate_status_update
+            update.prepare_for_status_update,
+            validate_status_update,
+            warnings_on_update=warnings_on_status_update,
         )
     },
     printer=PRINTER,

@@ -22,6 +22,7 @@ from lifecycle.api.labels import format_label_selector
 from lifecycle.api.validation import content
 from lifecycle.api.validation.addresses import (
     parse_network,
+    unmapped,
     validate_legacy_cidr,
     warnings_for_cidr,
 )
@@ -209,9 +210,7 @@ def _validate_ip_block(
         part = parse_network(text)
         if part is None:
             continue
-        inside = (
-            part[1].version == whole[1].version and part[1].network_address in whole[1]
-        )
+        inside = unmapped(part[1]).network_address in unmapped(whole[1])
         if not inside or whole[1].prefixlen >= part[1].prefixlen:
             errors.append(invalid(here, text, "must be a strict subset of `cidr`"))
     return errors

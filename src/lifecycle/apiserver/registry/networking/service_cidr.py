@@ -11,7 +11,7 @@ from lifecycle.api.field_errors import FieldError, invalid, required
 from lifecycle.api.human_duration import age
 from lifecycle.api.schema.internal_types import internal_value
 from lifecycle.api.validation import content
-from lifecycle.api.validation.addresses import parse_network, validate_cidr
+from lifecycle.api.validation.addresses import is_ipv6, parse_network, validate_cidr
 from lifecycle.api.wire import Object
 from lifecycle.apiserver.registry.printers.printer import (
     AGE,
@@ -53,8 +53,8 @@ def _validate_spec(spec: Object) -> list[FieldError]:
     for index, network in enumerate(networks):
         errors += validate_cidr(network, f"spec.cidrs[{index}]")
     families = [
-        None if parsed is None else parsed[1].version
-        for parsed in map(parse_network, networks)
+        None if parse_network(network) is None else is_ipv6(network.partition("/")[0])
+        for network in networks
     ]
     if len(families) == 2 and families[0] == families[1] is not None:
         why = (

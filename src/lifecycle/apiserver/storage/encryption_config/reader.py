@@ -14,14 +14,11 @@ import hashlib
 import os
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
 
 from lifecycle.api.aggregate import aggregate
-from lifecycle.api.go_duration import parse_duration
 from lifecycle.api.go_format import go_quote
-from lifecycle.api.go_json.decode import unmarshal, wrong_type
 from lifecycle.api.wire import Object
-from lifecycle.api.yaml_reader import read_yaml
+from lifecycle.apiserver.config_file.decoding import Scheme, decode_configuration
 from lifecycle.apiserver.storage.encryption_config.validation import (
     validate_encryption_configuration,
 )
@@ -37,8 +34,6 @@ OTHER_KINDS = (
     "EgressSelectorConfiguration",
     "TracingConfiguration",
 )
-_SCHEME = "pkg/server/options/encryptionconfig/config.go:142"
-
 TYPES: dict[str, dict[str, str]] = {
     "EncryptionConfiguration": {
         "kind": "string",
@@ -70,6 +65,16 @@ TYPES: dict[str, dict[str, str]] = {
 }
 """The Go types, field by field."""
 
+SCHEME = Scheme(
+    kinds={
+        (GROUP_VERSION, KIND): KIND,
+        (OLD_VERSION, OLD_KIND): KIND,
+        **{(GROUP_VERSION, kind): "" for kind in OTHER_KINDS},
+    },
+    types=TYPES,
+    place="pkg/server/options/encryptionconfig/config.go:142",
+)
+
 
 @dataclass(slots=True, frozen=True)
 class EncryptionFile:
@@ -92,7 +97,7 @@ def read_encryption_file(path: Path, *, reload: bool = False) -> EncryptionFile:
     """
     text = read_text(path)
     try:
-        document = _decoded(text)
+        document = decode_configuration(text, SCHEME)
     except ValueError as error:
         raise ValueError(
             "error while parsing file: error decoding encryption provider"
@@ -126,85 +131,3 @@ def read_text(path: Path) -> bytes:
             f"{loading} encryption provider configuration file {name} is empty"
         )
     return text
-
-
-def _decoded(text: bytes) -> Object:
-    complaints: list[str] = []
-    if text.lstrip().startswith(b"{"):
-        try:
-            document = unmarshal(text)
-        except ValueError as error:
-            raise ValueError(
-                f"couldn't get version/kind; json parse error: {error}"
-            ) from None
-    else:
-        document, complaints = read_yaml(text)
-    document = {} if document is None else document
-    if not isinstance(document, dict):
-        target = (
-            'struct { APIVersion string "json:\\"apiVersion,omitempty\\""; Kind string'
-            ' "json:\\"kind,omitempty\\"" }'
-        )
-        complaint = wrong_type(document, target)
-        raise ValueError(f"couldn't get version/kind; json parse error: {complaint}")
-    for name in ("apiVersion", "kind"):
-        if not isinstance(document.get(name, ""), str):
-            complaint = wrong_type(document[name], "string", f".{name}")
-            raise ValueError(
-                f"couldn't get version/kind; json parse error: {complaint}"
-            )
-    kind, version = document.get("kind") or "", document.get("apiVersion") or ""
-    shown = text.decode(errors="replace")
-    if not kind:
-        raise ValueError(f"Object 'Kind' is missing in '{shown}'")
-    if not version:
-        raise ValueError(f"Object 'apiVersion' is missing in '{shown}'")
-    if version == GROUP_VERSION and kind in OTHER_KINDS:
-        return document
-    if (version, kind) not in ((GROUP_VERSION, KIND), (OLD_VERSION, OLD_KIND)):
-        raise ValueError(
-            f"no kind {go_quote(kind)} is registered for version {go_quote(version)} in"
-            f" scheme {go_quote(_SCHEME)}"
-        )
-    strict = []
-    if complaints:
-        lines = "".join(f"\n  {each}" for each in complaints)
-        strict.append(f"yaml: unmarshal errors:{lines}")
-    _check(document, "EncryptionConfiguration", "", "", strict)
-    if strict:
-        raise ValueError(f"strict decoding error: {', '.join(strict)}")
-    return document
-
-
-def _check(
-    value: Object, struct: str, path: str, names: str, strict: list[str]
-) -> None:
-    """Every field has its type, or ValueError; those that there are not go to
-    `strict`. `path` has places in lists (`resources[0].`), `names` has none.
-    """
-    for name, item in value.items():
-        go_type = TYPES[struct].get(name)
-        if go_type is None:
-            strict.append(f'unknown field "{path}{name}"')
-        elif item is not None:
-            _check_value(item, go_type, struct, path + name, names + name, strict)
-
-
-def _check_value(
-    value: Any, go_type: str, struct: str, path: str, names: str, strict: list[str]
-) -> None:
-    if go_type == "v1.Duration":
-        if not isinstance(value, str):
-            raise ValueError(wrong_type(value, "string"))
-        parse_duration(value)
-        return
-    item_type = go_type.removeprefix("[]")
-    scalar = {"string": str, "int32": int}.get(go_type)
-    fits = scalar or (list if item_type != go_type else dict)
-    if not isinstance(value, fits) or isinstance(value, bool):
-        raise ValueError(wrong_type(value, go_type, f"{struct}.{names}"))
-    if isinstance(value, list):
-        for i, item in enumerate(value):
-            _check_value(item, item_type, struct, f"{path}[{i}]", names, strict)
-    elif isinstance(value, dict):
-        _check(value, go_type.removeprefix("v1."), f"{path}.", f"{names}.", strict)

@@ -27,6 +27,9 @@ from lifecycle.apiserver.registry.rest.field_labels import (
     FieldLabels,
     field_label_not_supported,
 )
+from lifecycle.apiserver.registry.rest.ingress_points import (
+    warnings_on_status_update,
+)
 from lifecycle.apiserver.registry.rest.strategy import Strategy, UpdateStrategy
 
 # --- defaults -------------------------------------------------------------------------
@@ -170,7 +173,9 @@ STRATEGY = Strategy(
     warnings_on_update=warnings_on_update,
     subresources={
         "status": UpdateStrategy(
-            update.prepare_for_status_update, validate_status_update
+            update.prepare_for_status_update,
+            validate_status_update,
+            warnings_on_update=warnings_on_status_update,
         )
     },
     returns_deleted_object=True,
