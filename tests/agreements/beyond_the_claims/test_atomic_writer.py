@@ -74,3 +74,19 @@ def test_until_the_new_files_are_there_each_name_leads_to_the_old_ones(
     writer.write({"a": FileProjection(b"2", 0o644), "c": FileProjection(b"2", 0o644)}, 1.0)
     assert seen == [{"a": "1", "b": "1"}, {"a": "2", "c": "2"}]
     assert readable() == {"a": "2", "c": "2"}
+
+
+def test_what_cannot_be_written_whole_leaves_nothing_behind(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Or there would be one more copy for each try; and what was there stays."""
+    writer = AtomicWriter(tmp_path)
+    assert writer.write({"a": FileProjection(b"1", 0o644)}, 0.0) is True
+    before = sorted(path.name for path in tmp_path.iterdir())
+
+    def full() -> None:
+        raise OSError(28, "No space left on device")
+
+    for moment in (1.0, 2.0):
+        with pytest.raises(OSError, match="No space left"):
+            writer.write({"a": FileProjection(b"2", 0o644), "b": FileProjection(b"2", 0o644)}, moment, full)
+    assert sorted(path.name for path in tmp_path.iterdir()) == before
+    assert (tmp_path / "a").read_bytes() == b"1"

@@ -6,6 +6,7 @@ from __future__ import annotations
 
 import asyncio
 from functools import cache
+from typing import ClassVar
 
 from lifecycle.agreements.claim_checks.scheduler import PODS, pod
 from lifecycle.api.clock import Clock
@@ -20,7 +21,7 @@ from lifecycle.scheduler.config import (
     SchedulerConfiguration,
 )
 from lifecycle.scheduler.framework.cycle_state import CycleState
-from lifecycle.scheduler.framework.interface import PermitPlugin, PreBindPlugin
+from lifecycle.scheduler.framework.interface import PermitPlugin, PostBindPlugin, PreBindPlugin
 from lifecycle.scheduler.framework.plugins.default_binder import DefaultBinder
 from lifecycle.scheduler.framework.status import (
     SKIP,
@@ -34,10 +35,15 @@ from lifecycle.scheduler.scheduler import Scheduler
 NAMES = ("at-once", "waits", "in-vain", "unprepared", "unasked", "refused")
 
 
-class _Gate(PermitPlugin, PreBindPlugin):
+class _Gate(PermitPlugin, PreBindPlugin, PostBindPlugin):
     """What becomes of a pod, its name says."""
 
     name = "Gate"
+    bound: ClassVar[list[tuple[str, str]]] = []
+
+    def post_bind(self, state: CycleState, pod: Object, node_name: str) -> None:
+        """Noted."""
+        self.bound.append((pod["metadata"]["name"], node_name))
 
     def permit(self, state: CycleState, pod: Object, node_name: str) -> tuple[Status | None, float]:
         """Two have to wait for at most ten seconds."""
@@ -152,3 +158,10 @@ def test_who_is_refused_after_the_decision_has_no_node_and_an_event_says_why() -
 
 def test_without_a_server_the_binder_leaves_a_pod_to_others() -> None:
     assert on_virtual_time(DefaultBinder().bind(CycleState(), {}, "n")) is SKIP
+
+
+def test_of_a_pod_that_is_bound_the_last_plugins_are_told_and_of_no_other() -> None:
+    on_their_way.cache_clear()
+    _Gate.bound.clear()
+    seen = on_their_way()
+    assert sorted(set(_Gate.bound)) == sorted((name, seen[name][1]) for name in ("at-once", "waits"))

@@ -62,3 +62,12 @@ def test_who_is_here_serves_local_traffic_whomever_it_is_hinted_for(
     found = categorize_endpoints(ends, _port(**spec), "here", {LABEL_TOPOLOGY_ZONE: "a"})
     assert (list(found.cluster), list(found.local)) == (cluster, local)
     assert set(found.reachable) == {*cluster, *local}
+
+
+def test_those_of_both_kinds_are_told_in_the_order_of_their_addresses() -> None:
+    """And each once, though it is of both."""
+    ends = [Endpoint(f"10.0.0.{n}", 80, is_local=n % 2 == 0) for n in (3, 2, 9, 4, 1)]
+    found = categorize_endpoints(ends, _port(externalTrafficPolicy="Local"), "n", {})
+    assert [e.ip for e in found.cluster] == [e.ip for e in ends]
+    assert [e.ip for e in found.local] == ["10.0.0.2", "10.0.0.4"]
+    assert [e.ip for e in found.reachable] == sorted(e.ip for e in ends)

@@ -137,3 +137,12 @@ def test_who_asks_for_another_selection_gets_an_informer_of_its_own() -> None:
     informers = [factory.informer(row, **selection) for row in rows for selection in selections]
     assert len({id(informer) for informer in informers}) == len(informers)
     assert [factory.informer(row, **selection) for row in rows for selection in selections] == informers
+
+
+def test_whose_deletion_is_queued_already_is_not_deleted_again() -> None:
+    queue = RealFIFO(Indexer(), lambda: None)
+    queue.add({"metadata": {"name": "brief"}})
+    queue.delete({"metadata": {"name": "brief"}})
+    queue.replace([])
+    deltas = [(delta.type, delta.key) for delta in (queue.pop() for _ in range(len(queue)))]
+    assert deltas == [(ADDED, "brief"), (DELETED, "brief")]

@@ -10,6 +10,7 @@ from lifecycle.api.wire import Object
 from lifecycle.dns.answering import Answerer
 from lifecycle.dns.kubernetes_plugin import MOST_TARGETS, KubernetesPlugin, NameDoesNotExist
 from lifecycle.dns.records import NOERROR, NXDOMAIN
+from lifecycle.dns.request_name import InvalidRequest, parse_request
 from lifecycle.dns.service_index import ServiceIndex
 
 PORTS = [{"name": "http", "port": 80, "protocol": "TCP"}, {"name": "dns", "port": 53, "protocol": "UDP"}]
@@ -115,3 +116,9 @@ def test_addresses_are_all_found_and_of_ports_as_many_as_an_answer_could_hold() 
 def test_the_name_servers_own_name_is_known_in_small_letters_only(zone: str, qtype: str, code: str) -> None:
     """Of the start of authority CoreDNS does not look whether there is such a name at all."""
     assert Answerer(DNS).answer(f"ns.dns.{zone}.", qtype).rcode == code
+
+
+@pytest.mark.parametrize("below", ["a.b.c", "x._http._tcp", "a.b.c.d", "_http._tcp.10-244-1-2"])
+def test_deeper_than_a_port_and_its_protocol_there_are_no_names(below: str) -> None:
+    with pytest.raises(InvalidRequest):
+        parse_request(f"{below}.one.shop.svc.cluster.local.", "cluster.local.")

@@ -7,6 +7,7 @@ import json
 import pytest
 
 from lifecycle.api.wire import Object
+from lifecycle.cluster.one_node import OneNode, on_one_node
 from lifecycle.kubelet.kuberuntime.container_config import hash_container
 from tests.conftest import RECORDINGS
 
@@ -28,3 +29,16 @@ def test_a_container_has_the_hash_that_the_real_kubelet_gave_it(listed) -> None:
     ours = {(name, image): hash_container({"image": image, "name": name}) for name, image in recorded}
     assert len(ours) >= 2
     assert ours == recorded
+
+
+def test_a_container_is_made_of_what_was_pulled_and_says_what_was_asked_for() -> None:
+    """By then the tag may be another image's. Upstream: `generateContainerConfig`, `Image` and `UserSpecifiedImage`."""
+
+    async def scene(node: OneNode) -> tuple[str, str]:
+        await node.run_pod("p")
+        config = node.runtime.container_configs["p", "c"]
+        return config.image, config.user_specified_image
+
+    made_of, asked_for = on_one_node(scene)
+    assert made_of.startswith("sha256:")
+    assert asked_for == "nginx:1.27"

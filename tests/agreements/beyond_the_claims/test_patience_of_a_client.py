@@ -7,8 +7,10 @@ import asyncio
 import pytest
 
 from lifecycle.api.wire import Request, Response
+from lifecycle.client.transport_https import ConnectionConfig
 from lifecycle.cluster.rehearsal import on_virtual_time
 from lifecycle.kubectl.failures import ConnectionFailed
+from lifecycle.kubectl.request import wire
 from lifecycle.kubectl.request.throttling import RetryTransport, TokenBucket
 
 
@@ -122,3 +124,25 @@ def test_only_what_asks_is_sent_again_into_a_broken_connection(method: str, kind
 
     on_virtual_time(main())
     assert came == pytest.approx(times)
+
+
+@pytest.mark.parametrize(("qps", "burst"), [(50.0, 300), (5.0, 10)])
+def test_looking_things_up_takes_no_tokens_of_the_requests(
+    qps: float, burst: int, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """kubectl's discovery has a bucket of its own, of 50 a second and 300 at once, whatever requests are allowed."""
+    buckets = list[tuple[float, int]]()
+
+    class Noted(TokenBucket):
+        def __init__(self, qps: float, burst: int) -> None:
+            buckets.append((qps, burst))
+            super().__init__(qps, burst)
+
+    monkeypatch.setattr(wire, "TokenBucket", Noted)
+
+    async def main() -> None:
+        connected = wire.connect(ConnectionConfig("http://h:1"), log=lambda *_: None, qps=qps, burst=burst)
+        await connected.close()
+
+    on_virtual_time(main())
+    assert buckets == [(qps, burst), (50.0, 300)]

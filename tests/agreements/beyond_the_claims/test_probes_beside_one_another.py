@@ -10,6 +10,7 @@ import pytest
 from lifecycle.api.resources import resource
 from lifecycle.api.wire import Object
 from lifecycle.cluster.one_node import OneNode, on_one_node
+from lifecycle.kubelet.prober.prober_manager import ProbeUpdate
 
 FINE, ILL = {"exec": {"command": ["true"]}}, {"exec": {"command": ["false"]}}
 
@@ -70,3 +71,19 @@ def test_a_container_that_has_started_is_not_said_to_be_ready_for_a_moment() -> 
         return list(dict.fromkeys(seen))
 
     assert on_one_node(scene) == [(False, False), (True, False)]
+
+
+@pytest.mark.parametrize("kind", ["liveness", "readiness", "startup"])
+def test_a_pod_is_looked_at_anew_whichever_of_its_probes_has_another_result(kind: str) -> None:
+    """Upstream: `handleProbeSync`, of all three kinds."""
+
+    async def scene(node: OneNode) -> int:
+        pod = await node.run_pod("p")
+        [status] = pod["status"]["containerStatuses"]
+        container_id = status["containerID"].partition("://")[2]
+        before = node.steps.count(("status", "p"))
+        node.kubelet.handle_probe_update(ProbeUpdate(pod, kind, container_id, True))
+        await asyncio.sleep(1)
+        return node.steps.count(("status", "p")) - before
+
+    assert on_one_node(scene) == 1

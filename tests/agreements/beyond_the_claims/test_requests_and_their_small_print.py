@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from dataclasses import replace
 from typing import Any
 
@@ -13,6 +14,10 @@ from lifecycle.api.resources import resource
 from lifecycle.api.wire import Request, Response
 from lifecycle.apiserver.admission.attributes import CREATE, UPDATE
 from lifecycle.apiserver.admission.chain import PODS, Plugin
+from lifecycle.apiserver.apis.event_versions import to_core
+from lifecycle.apiserver.registry.rest.create import before_create
+from lifecycle.apiserver.registry.strategies import strategy_for
+from lifecycle.apiserver.server.consistent_reads import needs_the_newest
 from lifecycle.apiserver.server.generic_api_server import GenericAPIServer
 from lifecycle.client.rest import Client
 
@@ -139,3 +144,41 @@ def test_a_pods_own_tolerations_stay_before_those_that_it_is_given() -> None:
         return told
 
     assert on_a_server(scene) == [[own, *given], [mine, given[0]], [{"operator": "Exists"}], given]
+
+
+def test_of_what_is_not_known_to_be_a_request_for_a_resource_no_cache_has_to_be_new() -> None:
+    assert needs_the_newest(Request("GET", "/"), 7) is False
+
+
+def test_what_is_sent_without_metadata_begins_to_have_some() -> None:
+    """A name is missing then, which is said, and nothing worse."""
+    for sent in (b'{"kind":"ConfigMap","apiVersion":"v1"}', b'{"kind":"ConfigMap","apiVersion":"v1","metadata":null}'):
+        answer = _ask("POST", PATH, sent)
+        assert answer.status == 422
+        assert "metadata.name: Required value: name or generateName is required" in str((answer.obj or {})["message"])
+    obj: Any = {"kind": "ConfigMap", "apiVersion": "v1"}
+    before_create(strategy_for("v1", "ConfigMap"), obj)
+    assert obj["metadata"] == {}
+
+
+def test_an_event_of_the_core_is_one_already() -> None:
+    event = {"kind": "Event", "apiVersion": "v1", "metadata": {"name": "e"}, "message": "m"}
+    assert to_core(event) is event
+
+
+@pytest.mark.parametrize(
+    ("given", "addresses"), [({"clusterIP": "10.96.0.9"}, ["10.96.0.9"]), ({"clusterIP": "None"}, ["None"])]
+)
+def test_who_names_one_address_has_named_the_first_of_all(given: dict[str, str], addresses: list[str]) -> None:
+    async def scene(server: GenericAPIServer, client: Client) -> tuple[str, list[str]]:
+        body = {"metadata": {"name": "s"}, "spec": {"ports": [{"port": 80}], **given}}
+        made = await client.create(resource("services"), {"kind": "Service", "apiVersion": "v1", **body}, "default")
+        return made["spec"]["clusterIP"], made["spec"]["clusterIPs"]
+
+    assert on_a_server(scene) == (given["clusterIP"], addresses)
+
+
+def test_who_does_not_say_who_it_is_is_unknown() -> None:
+    made = _ask("POST", PATH, b'{"kind":"ConfigMap","apiVersion":"v1","metadata":{"name":"m"},"data":{"a":"1"}}')
+    [entry] = json.loads(made.body or b"")["metadata"]["managedFields"]
+    assert (entry["manager"], entry["operation"]) == ("unknown", "Update")

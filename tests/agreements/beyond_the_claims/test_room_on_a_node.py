@@ -106,3 +106,9 @@ def test_a_node_takes_as_many_pods_as_it_says_and_says_what_else_is_missing(
     assert insufficient_resources(PodInfo(pod("p", "1")), info) == [(reason, False) for reason in reasons]
     both = insufficient_resources(PodInfo(pod("p", "3")), info)
     assert both == [*((reason, False) for reason in reasons), ("Insufficient cpu", True)]
+
+
+@pytest.mark.parametrize("event", [GROWN, ClusterEvent("Node", "Add")])
+def test_of_whom_nothing_is_told_it_may_help(event: ClusterEvent) -> None:
+    """Whoever moves pods back without saying why. Upstream: `isSchedulableAfterNodeChange` queues what it cannot read."""
+    assert NodeResourcesFit().events_to_register()[event](PodInfo(pod("p", "2")), None, None) is True

@@ -4,6 +4,10 @@ from __future__ import annotations
 
 import asyncio
 
+from lifecycle.agreements.resource_handling import on_a_server
+from lifecycle.api.resources import resource
+from lifecycle.apiserver.server.generic_api_server import GenericAPIServer
+from lifecycle.client.rest import Client
 from lifecycle.cluster.rehearsal import on_virtual_time
 from lifecycle.etcd.lease_manager import LeaseManager
 from lifecycle.etcd.memory import MemoryStore
@@ -53,3 +57,21 @@ def test_who_shares_a_lease_lives_as_long_as_was_wished_and_hardly_longer() -> N
         return left
 
     assert on_virtual_time(main()) == [["/early", "/late"], ["/early", "/late"], []]
+
+
+def test_an_event_is_gone_after_an_hour_and_a_config_map_is_not() -> None:
+    async def scene(server: GenericAPIServer, client: Client) -> list[tuple[int, int]]:
+        about = {"kind": "Pod", "namespace": "default", "name": "p"}
+        event = {"kind": "Event", "apiVersion": "v1", "metadata": {"name": "e"}, "involvedObject": about}
+        await client.create(resource("events"), event, "default")
+        await client.create(
+            resource("configmaps"), {"kind": "ConfigMap", "apiVersion": "v1", "metadata": {"name": "m"}}, "default"
+        )
+        counted = []
+        for seconds in (3500, 300):
+            await asyncio.sleep(seconds)
+            lists = [await client.list(resource(plural), "default") for plural in ("events", "configmaps")]
+            counted.append(tuple(len(each["items"]) for each in lists))
+        return counted
+
+    assert on_a_server(scene) == [(1, 1), (0, 1)]

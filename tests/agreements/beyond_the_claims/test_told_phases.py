@@ -126,3 +126,8 @@ def test_that_a_pod_had_to_go_is_told_with_its_end_and_its_end_when_nothing_runs
     assert (merged["phase"], merged["conditions"]) == (expected, said)
     held_back = expected != phase
     assert (merged["reason"], merged.get("message")) == (("Old", None) if held_back else ("Evicted", "too much"))
+
+
+def test_of_a_pod_of_whose_containers_nothing_is_known_it_is_waited_for() -> None:
+    assert phase(ALWAYS, {}) == PENDING
+    assert phase(NEVER, {"a": "none"}) == PENDING

@@ -12,6 +12,7 @@ from lifecycle.api.wire import Object
 from lifecycle.cni.netlink.link import Link
 from lifecycle.cni.netlink.neigh import Neighbour
 from lifecycle.cni.netlink.route import Route
+from lifecycle.cni.overlay.kindnet import sync_routes
 from lifecycle.cni.overlay.lease import ADDED, REMOVED, Lease, LeaseAttrs, LeaseEvent, lease_annotations
 from lifecycle.cni.overlay.subnet_manager import NodeLeases
 from lifecycle.cni.overlay.vxlan import VxlanBackend
@@ -137,3 +138,19 @@ def test_a_host_that_comes_is_told_in_three_entries_the_route_last_and_over_the_
         ("fdb", Neighbour(7, mac, host)),
         ("route", Route(THERE, hop, 7, onlink=True)),
     ]
+
+
+def _host(name: str, address: str, *cidrs: str) -> Object:
+    addresses = [{"type": "Hostname", "address": name}, {"type": "InternalIP", "address": address}]
+    return {"metadata": {"name": name}, "spec": {"podCIDRs": list(cidrs)}, "status": {"addresses": addresses}}
+
+
+def test_to_each_other_host_that_has_an_address_a_route_whichever_family_it_was_given_first() -> None:
+    hosts = [
+        _host("here", "172.19.0.2", "10.244.1.0/24"),
+        _host("there", "172.19.0.3", "fd00:2::/64", "10.244.2.0/24"),
+        _host("further", "172.19.0.4", "10.244.0.0/24", "fd00::/64"),
+        _host("new", "172.19.0.5"),
+    ]
+    routes = [(str(route.destination), str(route.gateway)) for route in sync_routes(hosts, "here")]
+    assert routes == [("10.244.0.0/24", "172.19.0.4"), ("10.244.2.0/24", "172.19.0.3")]

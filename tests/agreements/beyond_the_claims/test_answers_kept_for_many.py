@@ -1,0 +1,55 @@
+"""What DNS says of a name with more addresses than it works out anew each time: the same, however it is asked."""
+
+from __future__ import annotations
+
+import random
+
+import pytest
+
+from lifecycle.dns.answering import MANY, Answerer
+from lifecycle.dns.kubernetes_plugin import KubernetesPlugin
+from lifecycle.dns.records import NOERROR
+from lifecycle.dns.service_index import ServiceIndex
+
+
+def _answerer(count: int) -> Answerer:
+    service = {
+        "metadata": {"name": "web", "namespace": "shop"},
+        "spec": {"type": "ClusterIP", "clusterIP": "None", "ports": []},
+    }
+    many = {
+        "metadata": {"name": "web-1", "namespace": "shop", "labels": {"kubernetes.io/service-name": "web"}},
+        "addressType": "IPv4",
+        "endpoints": [{"addresses": [f"10.1.{number // 250}.{number % 250 + 1}"]} for number in range(count)],
+        "ports": [{"name": "http", "port": 8080, "protocol": "TCP"}],
+    }
+    return Answerer(KubernetesPlugin(ServiceIndex.of([service], [many], ["shop"], 7)))
+
+
+@pytest.mark.parametrize("count", [MANY, MANY + 1, 4 * MANY])
+@pytest.mark.parametrize("first", ["web.shop.svc.cluster.local.", "Web.Shop.svc.Cluster.Local."])
+def test_each_asker_finds_all_addresses(count: int, first: str) -> None:
+    answerer, dice = _answerer(count), random.Random(1)
+    for name in (first, "web.shop.svc.CLUSTER.local.", "web.shop.svc.cluster.local.", first):
+        answer = answerer.answer(name, "A")
+        assert answer.rcode == NOERROR
+        dealt = answer.dealt(dice, 10_000).answer
+        assert len({record.data for record in dealt}) == count
+
+
+@pytest.mark.parametrize("zones", [("cluster.local", "Cluster.LOCAL"), ("Cluster.LOCAL", "cluster.local")])
+def test_of_many_ports_the_names_are_spelled_as_whoever_asks_spells_them(zones: tuple[str, str]) -> None:
+    answerer = _answerer(2 * MANY)
+    for zone in zones:
+        answer = answerer.answer(f"_http._tcp.web.shop.svc.{zone}.", "SRV").dealt(random.Random(1), 10_000)
+        assert len(answer.answer) == len(answer.additional) == 2 * MANY
+        assert all(record.data.endswith(f".{zone}.") for record in answer.answer)
+
+
+def test_what_is_kept_is_forgotten_when_told() -> None:
+    answerer, name = _answerer(2 * MANY), "web.shop.svc.cluster.local."
+    before = answerer.answer(name, "A")
+    answerer.plugin = _answerer(MANY).plugin
+    assert len(answerer.answer(name, "A").answer) == len(before.answer)
+    answerer.forget()
+    assert len(answerer.answer(name, "A").answer) == MANY
