@@ -211,6 +211,8 @@ def rules_of_forwarding_that_are_missing(story: Story) -> None:
     conf = network("portmap", prevResult=result, runtimeConfig={"portMappings": ports})
     story.call("ADD", conf)
     chain = story.chain("CNI-DN-")
+    for incomplete in ({**conf, "prevResult": None}, {**conf, "runtimeConfig": {}}):
+        story.call("CHECK", incomplete)
     story.call("DEL", {**conf, "runtimeConfig": {}})
     story.nat()
     story.sh(f"iptables -t nat -D {chain} 1")
