@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import io
 import json
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -97,6 +98,25 @@ def test_ports_are_forwarded_by_iptables(conf: dict[str, Any], said: str) -> Non
         assert portmap.parse_config(args)[1] == []
 
 
+@pytest.mark.parametrize("plugin", ["bridge", "ptp"])
+def test_masquerading_is_done_by_iptables_and_by_nobody_unknown(host: Host, tmp_path: Path, plugin: str) -> None:
+    ipam = {"type": "host-local", "ranges": [[{"subnet": "10.201.0.0/24"}]], "dataDir": str(tmp_path)}
+    conf, pod = {**BASE, "type": plugin, "ipMasq": True, "ipam": ipam}, host.pod()
+    for backend, said in (
+        (
+            5,
+            "failed to load netconf: json: cannot unmarshal number into Go struct field NetConf.ipMasqBackend of type string",
+        ),
+        ("pigeons", 'unknown ipmasq backend "pigeons"'),
+        ("iptables", ""),
+    ):
+        code, answer = host.plugin(plugin, "ADD", {**conf, "ipMasqBackend": backend}, netns=pod.path)
+        assert (code, answer.get("msg", "")) == (int(bool(said)), said)
+        assert any(file.name.startswith("10.") for file in (tmp_path / "net").glob("*")) == (not said), "given back"
+        assert ("-j MASQUERADE" in host.sh("iptables -t nat -S")) == (not said)
+        assert host.plugin(plugin, "DEL", conf, netns=pod.path) == (0, None)
+
+
 VLAN = {"bridge": "cni0", "vlan": 5, "vlans": [7], "hairpinMode": True, "portIsolation": True}
 
 
@@ -165,3 +185,42 @@ def test_a_plugin_without_a_command_says_what_it_is_and_one_that_the_machine_fai
     assert json.loads(printed.getvalue()) == {"code": 999, "msg": "no space left on device"}
     with pytest.raises(CNIError, match=r"^required env variables \[CNI_COMMAND\] missing$"):
         skel.cmd_args_from_env({}, str)
+
+
+@pytest.mark.parametrize(
+    ("without", "said", "taken_away"),
+    [
+        ((), "", ["4 CNI-DN-", "4 CNI-SN-", "6 CNI-DN-", "6 CNI-SN-"]),
+        ((6,), "", ["4 CNI-DN-", "4 CNI-SN-"]),
+        ((4,), "", ["6 CNI-DN-", "6 CNI-SN-"]),
+        ((4, 6), "neither iptables nor ip6tables is usable, (iptables) no version 4, (ip6tables) no version 6", []),
+    ],
+)
+def test_ports_are_given_back_wherever_rules_can_be_written(
+    monkeypatch: pytest.MonkeyPatch, without: tuple[int, ...], said: str, taken_away: list[str]
+) -> None:
+    asked: list[str] = []
+
+    class Tables:
+        """In the place of `IPTables`, on a machine that lacks the rules of some version."""
+
+        def __init__(self, version: int) -> None:
+            self.version = version
+
+        def run(self, table: str, *words: str) -> None:
+            assert (table, words) == ("nat", ("-S", "OUTPUT"))
+            if self.version in without:
+                raise CNIError(f"no version {self.version}")
+
+        def chain_exists(self, table: str, chain: str) -> bool:
+            asked.append(f"{self.version} {chain[:7]}")
+            return False
+
+    monkeypatch.setattr(portmap, "IPTables", Tables)
+    ports = {"portMappings": [{"hostPort": 80, "containerPort": 80, "protocol": "tcp"}]}
+    args = CmdArgs("c", "/x", "eth0", "", (), "", "", {**BASE, "runtimeConfig": ports})
+    if said:
+        assert said_against(portmap.cmd_del, args) == said
+    else:
+        portmap.cmd_del(args)
+    assert asked == taken_away
