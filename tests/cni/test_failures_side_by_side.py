@@ -211,6 +211,8 @@ def rules_of_forwarding_that_are_missing(story: Story) -> None:
     conf = network("portmap", prevResult=result, runtimeConfig={"portMappings": ports})
     story.call("ADD", conf)
     chain = story.chain("CNI-DN-")
+    for incomplete in ({**conf, "prevResult": None}, {**conf, "runtimeConfig": {}}):
+        story.call("CHECK", incomplete)
     story.call("DEL", {**conf, "runtimeConfig": {}})
     story.nat()
     story.sh(f"iptables -t nat -D {chain} 1")
@@ -284,9 +286,11 @@ def results_that_are_not_so(story: Story) -> None:
             *(
                 lambda result, number=number, change=change: result["interfaces"][number].update(change)
                 for number in range(len(result["interfaces"]))
-                for change in WRONG
+                for change in (WRONG[:3] if number < len(result["interfaces"]) - 1 else WRONG)
             ),
             *(lambda result, number=number: result["interfaces"].pop(number) for number in range(len(result["interfaces"]))),
+            lambda result: result["interfaces"].append({**result["interfaces"][-1], "name": "eth1"}),
+            lambda result: result["interfaces"].append({**result["interfaces"][-1], "sandbox": "/y"}),
             lambda result: result.update(routes=[{"dst": "10.99.0.0/16"}]),
             lambda result: result.update(routes=[{"dst": "10.201.0.0/24", "gw": "10.201.0.9"}]),
             lambda result: result.update(routes=[{"dst": "0.0.0.0/0", "gw": "10.201.0.9"}]),

@@ -300,6 +300,9 @@ def test_the_network_is_as_ready_as_its_plugins_say(spies: Path) -> None:
     asyncio.run(network_in(spies).status())
     assert [call[:2] for call in calls(spies)] == [("first", "STATUS"), ("second", "STATUS")]
     assert calls(spies)[0][2] == {**CONF["plugins"][0], "name": "net", "cniVersion": "1.1.0"}  # type: ignore[index]
+    assert (spies / "log").read_text().startswith("first STATUS     {"), (
+        "it is about no container, namespace or interface"
+    )
     (spies / "first.STATUS").write_text('{"code": 50, "msg": "no addresses left"}')
     with pytest.raises(CNIError, match=r"^no addresses left$") as refused:
         asyncio.run(network_in(spies).status())

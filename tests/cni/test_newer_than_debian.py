@@ -2,8 +2,11 @@
 
 from __future__ import annotations
 
+import errno
 import io
 import json
+import os
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -97,6 +100,25 @@ def test_ports_are_forwarded_by_iptables(conf: dict[str, Any], said: str) -> Non
         assert portmap.parse_config(args)[1] == []
 
 
+@pytest.mark.parametrize("plugin", ["bridge", "ptp"])
+def test_masquerading_is_done_by_iptables_and_by_nobody_unknown(host: Host, tmp_path: Path, plugin: str) -> None:
+    ipam = {"type": "host-local", "ranges": [[{"subnet": "10.201.0.0/24"}]], "dataDir": str(tmp_path)}
+    conf, pod = {**BASE, "type": plugin, "ipMasq": True, "ipam": ipam}, host.pod()
+    for backend, said in (
+        (
+            5,
+            "failed to load netconf: json: cannot unmarshal number into Go struct field NetConf.ipMasqBackend of type string",
+        ),
+        ("pigeons", 'unknown ipmasq backend "pigeons"'),
+        ("iptables", ""),
+    ):
+        code, answer = host.plugin(plugin, "ADD", {**conf, "ipMasqBackend": backend}, netns=pod.path)
+        assert (code, answer.get("msg", "")) == (int(bool(said)), said)
+        assert any(file.name.startswith("10.") for file in (tmp_path / "net").glob("*")) == (not said), "given back"
+        assert ("-j MASQUERADE" in host.sh("iptables -t nat -S")) == (not said)
+        assert host.plugin(plugin, "DEL", conf, netns=pod.path) == (0, None)
+
+
 VLAN = {"bridge": "cni0", "vlan": 5, "vlans": [7], "hairpinMode": True, "portIsolation": True}
 
 
@@ -108,7 +130,13 @@ class Growing(Kernel):
         self.links |= {name: Link(20, name, 0, "02:00:00:00:00:20"), peer: Link(21, peer, 0)}
 
 
-def test_a_gateway_in_a_vlan_is_a_port_of_its_own() -> None:
+@pytest.fixture
+def no_namespace(monkeypatch: pytest.MonkeyPatch) -> None:
+    """The host's is not asked for: nothing is done in it."""
+    monkeypatch.setattr(bridge, "current_netns", lambda: os.open(os.devnull, os.O_RDONLY))
+
+
+def test_a_gateway_in_a_vlan_is_a_port_of_its_own(no_namespace: None) -> None:
     kernel = Growing(Link(7, "cni0", 0, kind="bridge", mtu=1400))
     result: dict[str, Any] = {"interfaces": [{"name": "cni0"}]}
     for _ in range(2):
@@ -130,17 +158,17 @@ def test_a_gateway_in_a_vlan_is_a_port_of_its_own() -> None:
     assert bare["interfaces"] == []
 
 
-def test_why_there_is_no_gateway_in_a_vlan() -> None:
-    kernel = Growing(BRIDGE, refuses={"bridge_vlan native": 95})
+def test_why_there_is_no_gateway_in_a_vlan(no_namespace: None) -> None:
+    kernel = Growing(BRIDGE, refuses={"bridge_vlan native": errno.EPERM})
     said = said_against(bridge._gateway_link, kernel, BRIDGE, VLAN, {"interfaces": []})
     port = next(name for name in kernel.links if name.startswith("veth"))
     assert said == (
-        f'faild to create vlan gateway "cni0.5": failed to setup vlan tag on interface "{port}": operation not supported'
+        f'faild to create vlan gateway "cni0.5": failed to setup vlan tag on interface "{port}": operation not permitted'
     )
 
 
 def test_an_address_that_does_not_go_is_an_error() -> None:
-    kernel = Kernel(BRIDGE, PORT, refuses={"addr_del": 1}, addresses=("10.2.0.1/24",))
+    kernel = Kernel(BRIDGE, PORT, refuses={"addr_del": errno.EPERM}, addresses=("10.2.0.1/24",))
     said = said_against(bridge.ensure_addr, kernel, BRIDGE, bridge.parse_cidr("10.1.0.1/24"), True)
     assert said == 'could not remove IP address from "cni0": operation not permitted'
 
@@ -165,3 +193,42 @@ def test_a_plugin_without_a_command_says_what_it_is_and_one_that_the_machine_fai
     assert json.loads(printed.getvalue()) == {"code": 999, "msg": "no space left on device"}
     with pytest.raises(CNIError, match=r"^required env variables \[CNI_COMMAND\] missing$"):
         skel.cmd_args_from_env({}, str)
+
+
+@pytest.mark.parametrize(
+    ("without", "said", "taken_away"),
+    [
+        ((), "", ["4 CNI-DN-", "4 CNI-SN-", "6 CNI-DN-", "6 CNI-SN-"]),
+        ((6,), "", ["4 CNI-DN-", "4 CNI-SN-"]),
+        ((4,), "", ["6 CNI-DN-", "6 CNI-SN-"]),
+        ((4, 6), "neither iptables nor ip6tables is usable, (iptables) no version 4, (ip6tables) no version 6", []),
+    ],
+)
+def test_ports_are_given_back_wherever_rules_can_be_written(
+    monkeypatch: pytest.MonkeyPatch, without: tuple[int, ...], said: str, taken_away: list[str]
+) -> None:
+    asked: list[str] = []
+
+    class Tables:
+        """In the place of `IPTables`, on a machine that lacks the rules of some version."""
+
+        def __init__(self, version: int) -> None:
+            self.version = version
+
+        def run(self, table: str, *words: str) -> None:
+            assert (table, words) == ("nat", ("-S", "OUTPUT"))
+            if self.version in without:
+                raise CNIError(f"no version {self.version}")
+
+        def chain_exists(self, table: str, chain: str) -> bool:
+            asked.append(f"{self.version} {chain[:7]}")
+            return False
+
+    monkeypatch.setattr(portmap, "IPTables", Tables)
+    ports = {"portMappings": [{"hostPort": 80, "containerPort": 80, "protocol": "tcp"}]}
+    args = CmdArgs("c", "/x", "eth0", "", (), "", "", {**BASE, "runtimeConfig": ports})
+    if said:
+        assert said_against(portmap.cmd_del, args) == said
+    else:
+        portmap.cmd_del(args)
+    assert asked == taken_away

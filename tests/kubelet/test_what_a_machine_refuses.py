@@ -11,6 +11,7 @@ import pytest
 
 from lifecycle.api.clock import run_virtual
 from lifecycle.api.resources import resource
+from lifecycle.cri.apis.errors import RuntimeServiceError
 from lifecycle.kubelet.cm.cgroup_manager import CgroupError
 from lifecycle.kubelet.local_pod_host import LocalPodHost
 from lifecycle.kubelet.volume.payloads import VolumeError
@@ -158,5 +159,67 @@ def test_a_resize_that_the_machine_refuses_is_in_error_until_it_is_done(
             after = (await cluster.pod("p"))["status"]
             assert not [c for c in after["conditions"] if "Resize" in c["type"]]
             assert after["containerStatuses"][0]["resources"]["limits"]["cpu"] == "200m"
+
+    run_virtual(main())
+
+
+@pytest.mark.parametrize(
+    ("call", "reason", "message", "waiting"),
+    [
+        (
+            "run_pod_sandbox",
+            "FailedCreatePodSandBox",
+            "Failed to create pod sandbox: rpc error: code = Unknown desc = no",
+            "ContainerCreating",
+        ),
+        (
+            "image_status",
+            "InspectFailed",
+            'Failed to inspect image "nginx:1.27": rpc error: code = Unknown desc = no',
+            "ImageInspectError",
+        ),
+        ("create_container", "Failed", "Error: no", "CreateContainerError"),
+        ("start_container", "Failed", "Error: no", "RunContainerError"),
+    ],
+)
+def test_what_the_runtime_refuses_is_told_and_tried_again(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, call: str, reason: str, message: str, waiting: str
+) -> None:
+    async def refuse(*words: Any, **more: Any) -> None:
+        raise RuntimeServiceError("rpc error: code = Unknown desc = no")
+
+    async def main() -> None:
+        async with with_disk(tmp_path) as (cluster, _, runtime):
+            with monkeypatch.context() as patch:
+                patch.setattr(runtime, call, refuse)
+                await cluster.create_pod(pod())
+                await asyncio.sleep(5)
+                (status,) = (await cluster.pod("p"))["status"]["containerStatuses"]
+                assert status["state"]["waiting"]["reason"] == waiting
+                assert await told(cluster, reason) == {("Warning", reason, message)}
+            await asyncio.sleep(20)
+            after = (await cluster.pod("p"))["status"]
+            assert after["phase"] == "Running"
+            assert after["containerStatuses"][0]["ready"]
+
+    run_virtual(main())
+
+
+def test_what_can_be_stopped_only_later_is_stopped_later(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    async def refuse(*words: Any, **more: Any) -> None:
+        raise RuntimeServiceError("rpc error: code = Unknown desc = it is busy")
+
+    async def main() -> None:
+        async with with_disk(tmp_path) as (cluster, _, runtime):
+            await cluster.create_pod(pod(terminationGracePeriodSeconds=1))
+            await asyncio.sleep(5)
+            with monkeypatch.context() as patch:
+                patch.setattr(runtime, "stop_pod_sandbox", refuse)
+                await cluster.admin.delete(PODS, "p", "default")
+                await asyncio.sleep(40)
+                assert "p" in await cluster.pods("default")
+            await asyncio.sleep(20)
+            assert await cluster.pods("default") == {}
+            assert await runtime.list_pod_sandbox() == []
 
     run_virtual(main())

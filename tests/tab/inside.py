@@ -44,7 +44,7 @@ SAID = {
     "the library matplotlib": re.compile("matplotlib is not installed"),
     THREADS: re.compile("can't start new thread"),
     "a certificate authority": re.compile(r"\['namespace', 'token'\] == \['ca.crt'"),
-    "cgroups": re.compile(r"\('kubepods',"),
+    "cgroups": re.compile(r"\[kubepods"),
     REAL_TIME: re.compile("WebAssembly stack switching not supported"),
     PROCESSES: re.compile("emscripten does not support processes"),
     SOCKETS: re.compile("module 'socket' has no attribute|nobody listens in a tab"),

@@ -75,6 +75,7 @@ _NET_CONF = Struct(
         ),
         "portIsolation": BOOL,
         "bridge": STRING,
+        "ipMasqBackend": STRING,
         "mtu": INT,
         "vlan": INT,
         "vlanTrunk": Slice(

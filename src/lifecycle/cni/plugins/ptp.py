@@ -38,7 +38,7 @@ from lifecycle.cni.plugins.checks import (
     validate_expected_route,
     validate_sandbox,
 )
-from lifecycle.cni.plugins.go_structs import BOOL, INT, PLUGIN_CONF, Struct
+from lifecycle.cni.plugins.go_structs import BOOL, INT, PLUGIN_CONF, STRING, Struct
 from lifecycle.cni.plugins.ipmasq import setup_ip_masq, teardown_ip_masq
 from lifecycle.cni.plugins.netconf import dns_configured, open_netns, plugin_config
 from lifecycle.cni.plugins.skel import CmdArgs, plugin_main, prev_result
@@ -47,7 +47,10 @@ from lifecycle.cni.plugins.veth import del_link, setup_veth
 NO_ADDRESS = "&net.IPNet{IP:net.IP(nil), Mask:net.IPMask{0xff, 0xff, 0xff, 0xff}}"
 """How upstream prints the address of a gateway that IPAM did not name."""
 
-_NET_CONF = Struct({**PLUGIN_CONF, "ipMasq": BOOL, "mtu": INT}, "main.NetConf")
+_NET_CONF = Struct(
+    {**PLUGIN_CONF, "ipMasq": BOOL, "ipMasqBackend": STRING, "mtu": INT},
+    "main.NetConf",
+)
 
 
 def pod_routes(address: Interface, gateway: str, link: int = 0) -> list[Route]:

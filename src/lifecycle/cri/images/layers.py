@@ -16,6 +16,7 @@ Upstream: OCI image-spec `layer.md`; containerd `pkg/archive/tar.go`,
 
 from __future__ import annotations
 
+import errno
 import gzip
 import io
 import os
@@ -29,6 +30,10 @@ from lifecycle.cri.removal import remove_tree
 
 WHITEOUT = ".wh."
 OPAQUE = ".wh..wh..opq"
+PAX_XATTR, MARKS = "SCHILY.xattr.", "trusted.overlay."
+"""Extended attributes in an archive; and those by which the kernel's overlay knows what
+is gone, which no layer may set by itself.
+"""
 
 MAX_LAYER = 8 * 1024**3
 """Bytes of one unpacked layer, headers and holes included. Ours: containerd has no
@@ -91,7 +96,7 @@ def unpack(data: bytes, target: Path, overlay: bool, limit: int = MAX_LAYER) -> 
     OSError, EOFError, `zlib.error` and `tarfile.TarError` for what is no archive.
     """
     target.mkdir(parents=True, exist_ok=True)
-    left, entries = limit, 0
+    left, entries, own = limit, 0, set[Path]()
     with tarfile.open(fileobj=_Archive(data, limit), mode="r:") as archive:  # type: ignore[call-overload]
         while (entry := archive.next()) is not None:
             entries += 1
@@ -100,7 +105,7 @@ def unpack(data: bytes, target: Path, overlay: bool, limit: int = MAX_LAYER) -> 
             left -= entry.size  # holes of a sparse file take no room in the archive
             if left < 0:
                 raise ValueError(f"layer is larger than {limit} bytes")
-            _one(archive, entry, target, overlay)
+            _one(archive, entry, target, overlay, own)
             archive.members = []  # or it remembers every entry
 
 
@@ -119,8 +124,13 @@ def _inside(target: Path, name: str) -> Path:
 
 
 def _one(
-    archive: tarfile.TarFile, entry: tarfile.TarInfo, target: Path, overlay: bool
+    archive: tarfile.TarFile,
+    entry: tarfile.TarInfo,
+    target: Path,
+    overlay: bool,
+    own: set[Path],
 ) -> None:
+    """`own`: what this layer has brought so far, with the directories that it is in."""
     path = _inside(target, entry.name)
     if path == target:
         return
@@ -129,7 +139,7 @@ def _one(
         if overlay:
             os.setxattr(path.parent, "trusted.overlay.opaque", b"y")
         else:
-            for child in list(path.parent.iterdir()):
+            for child in [each for each in path.parent.iterdir() if each not in own]:
                 _remove(child)
         return
     if path.name.startswith(WHITEOUT):
@@ -150,12 +160,25 @@ def _one(
     ):
         _remove(path)
     _make(archive, entry, target, path)
-    if entry.islnk():
-        return
+    own |= {path, *path.parents} if not overlay else set()
     os.chown(path, entry.uid, entry.gid, follow_symlinks=False)
-    if not entry.issym():
+    _set_xattrs(path, entry)
+    if not path.is_symlink():
         os.chmod(path, entry.mode)
         os.utime(path, (entry.mtime, entry.mtime))
+
+
+def _set_xattrs(path: Path, entry: tarfile.TarInfo) -> None:
+    """Among them a program's capabilities. A file system without any is no error."""
+    for key, value in entry.pax_headers.items():
+        name = key.removeprefix(PAX_XATTR)
+        if name != key and not name.startswith(MARKS):
+            content = value.encode("utf-8", "surrogateescape")
+            try:
+                os.setxattr(path, name, content, follow_symlinks=False)
+            except OSError as error:
+                if error.errno != errno.ENOTSUP:
+                    raise
 
 
 def _make(

@@ -54,16 +54,17 @@ def cgroup_version(root: Path) -> int:
 
 
 def is_cgroup_filesystem(path: Path) -> bool:
-    """Whether the kernel's cgroup file system is mounted at or above a path."""
-    best, kind = "", ""
-    with open("/proc/self/mountinfo") as lines:
-        for line in lines:
-            left, _, right = line.partition(" - ")
-            point = left.split()[4]
-            if (str(path) + "/").startswith(point.rstrip("/") + "/") and len(
-                point
-            ) >= len(best):
-                best, kind = point, right.split()[0]
+    """Whether the kernel's cgroup file system is mounted at or above a path. Where
+    nobody tells of mounts, as in a browser's tab, there is none.
+    """
+    best, kind, mounts = "", "", Path("/proc/self/mountinfo")
+    for line in mounts.read_text().splitlines() if mounts.exists() else ():
+        left, _, right = line.partition(" - ")
+        point = left.split()[4]
+        if (str(path) + "/").startswith(point.rstrip("/") + "/") and len(point) >= len(
+            best
+        ):
+            best, kind = point, right.split()[0]
     return kind in ("cgroup", "cgroup2")
 
 

@@ -11,7 +11,7 @@ v1.36.
 from __future__ import annotations
 
 import base64
-from collections.abc import Awaitable, Callable, Mapping
+from collections.abc import Awaitable, Callable, Iterable, Mapping
 
 from lifecycle.api.wire import Object
 from lifecycle.kubelet.container.downward import (
@@ -38,6 +38,12 @@ class VolumeError(Exception):
     """The volume cannot be set up; the text follows `MountVolume.SetUp failed for
     volume "x" : `.
     """
+
+    @classmethod
+    def of_all(cls, complaints: Iterable[str]) -> VolumeError:
+        """Each once. Upstream: `utilerrors.NewAggregate`."""
+        once = list(dict.fromkeys(complaints))
+        return cls(once[0] if len(once) == 1 else f"[{', '.join(once)}]")
 
 
 def object_bytes(obj: Object, plural: str) -> dict[str, bytes]:
@@ -107,8 +113,8 @@ def downward_payload(
     status: Object,
     allocatable: Mapping[str, str],
 ) -> dict[str, FileProjection]:
-    """Files of the downward API. Raises VolumeError."""
-    files = {}
+    """Files of the downward API. Raises VolumeError with every item's complaint."""
+    files, errors = {}, []
     for item in items:
         try:
             if item.get("fieldRef"):
@@ -122,8 +128,11 @@ def downward_payload(
                     allocatable,
                 )
         except DownwardError as error:
-            raise VolumeError(str(error)) from None
+            errors.append(str(error))
+            continue
         files[item["path"]] = FileProjection(text.encode(), item.get("mode", mode))
+    if errors:
+        raise VolumeError.of_all(errors)
     return files
 
 
@@ -144,7 +153,7 @@ async def projected_payload(
     namespace = pod["metadata"]["namespace"]
     mode = source.get("defaultMode", DEFAULT_MODE)
     files: dict[str, FileProjection] = {}
-    errors = []
+    errors: list[str] = []
     for entry in source.get("sources") or ():
         try:
             for field, plural in (("configMap", "configmaps"), ("secret", "secrets")):
@@ -166,7 +175,7 @@ async def projected_payload(
         except VolumeError as error:
             errors.append(str(error))
     if errors:
-        raise VolumeError(errors[0] if len(errors) == 1 else f"[{', '.join(errors)}]")
+        raise VolumeError.of_all(errors)
     return files
 
 
