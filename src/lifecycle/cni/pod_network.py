@@ -127,11 +127,11 @@ class PodNetwork:
 
     def networks(self) -> list[tuple[str, config.NetworkConfigList]]:
         """Interface names and their networks. The directory is read anew each time.
-        Raises CNIError if it has no valid configuration.
+        Raises CNIError if it has none, or a broken one first.
         """
         return [
             ("lo", config.network_conf_from(LOOPBACK)),
-            (DEFAULT_IF_NAME, config.first_valid(self._conf_dir)),
+            (DEFAULT_IF_NAME, config.first_network(self._conf_dir)),
         ]
 
     async def set_up_pod(self, netns_path: str, sandbox: Sandbox) -> PodNetworkResult:
