@@ -4,7 +4,11 @@ from lifecycle.exercises.lab import Mistake
 
 your_turns = {"a": 2, "b": 3, "c": 4, "d": 5, "e": 6, "f": 2}
 your_working = "a part"
-your_networks = {"the runtime": "bridge", "by name": "ptp"}
+your_networks = {
+    "containerd": "none",
+    "the broken one gone": "bridge",
+    "by name": "ptp",
+}
 your_kept = {
     "0.1.0": 2,
     "0.2.0": 2,
@@ -50,8 +54,13 @@ MISTAKES = [
     ),
     Mistake(
         "networks",
-        {"the runtime": "ptp"},
-        "A single plugin counts for a runtime, too, and its file comes first.",
+        {"the broken one gone": "ptp"},
+        "A single plugin counts for containerd, too, and its file comes first.",
+    ),
+    Mistake(
+        "networks",
+        {"containerd": "bridge"},
+        "It looks into the first file only, and that one is broken.",
     ),
     Mistake(
         "networks",

@@ -108,19 +108,23 @@ def test_validation_asks_every_plugin(spies: Path) -> None:
         asyncio.run(libcni.validate_network_list(config.network_conf_from(json.dumps(old))))
 
 
-def test_a_runtime_takes_the_first_file_that_can_be_read(tmp_path: Path) -> None:
+def test_a_runtime_takes_the_first_file_and_none_if_that_is_broken(tmp_path: Path) -> None:
     (tmp_path / "00-broken.conflist").write_text("{")
     (tmp_path / "05-notes.txt").write_text("no configuration")
     (tmp_path / "10-one.conf").write_text(json.dumps({"cniVersion": "0.3.1", "name": "one", "type": "bridge"}))
     (tmp_path / "20-list.conflist").write_text(json.dumps({**CONF, "name": "list"}))
-    assert config.first_valid(tmp_path).name == "one"
+    with pytest.raises(CNIError, match=r"^cni config load failed: failed to load CNI config list file .*00-broken"):
+        config.first_network(tmp_path)
     (tmp_path / "00-broken.conflist").unlink()
+    (tmp_path / "30-broken.conf").write_text("{")
+    assert config.first_network(tmp_path).name == "one"
+    (tmp_path / "30-broken.conf").unlink()
     assert config.load_network_conf(tmp_path, "list").name == "list"
     assert config.load_network_conf(tmp_path, "one").plugins[0].type == "bridge"
     with pytest.raises(CNIError, match=r'no net configuration with name "two" in'):
         config.load_network_conf(tmp_path, "two")
     with pytest.raises(CNIError, match=r"no network config found in"):
-        config.first_valid(tmp_path / "none")
+        config.first_network(tmp_path / "none")
 
 
 @pytest.mark.parametrize(

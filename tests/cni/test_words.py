@@ -14,7 +14,7 @@ from lifecycle.cni.addresses import is_global_unicast, masked, next_ip, parse_ci
 from lifecycle.cni.config import (
     DEFAULT_CONF_DIR,
     conf_files,
-    first_valid,
+    first_network,
     inject_conf,
     load_conf,
     load_network_conf,
@@ -439,17 +439,18 @@ def test_which_files_are_read_and_in_which_order(tmp_path: Path) -> None:
     assert conf_files(tmp_path / "none", (".conf",)) == []
     where = str(tmp_path)
     assert refused(load_conf, where, "n") == (f"no net configurations found in {where}", 999)
-    nothing = "cni plugin not initialized"
-    assert refused(first_valid, where) == (
-        f"cni config load failed: no network config found in {where}: {nothing}",
+    nothing, broken = "cni plugin not initialized", "failed to load cni config"
+    assert refused(first_network, where) == (
+        f"cni config load failed: no network config found in {where}: {nothing}: {broken}",
         999,
     )
     (tmp_path / "0.conf").write_text("{")
     (tmp_path / "1.conflist").write_text('{"name": "n"}')  # without a plugin
     (tmp_path / "dir.conf").mkdir()
     (tmp_path / "x.txt").write_text("")
-    assert refused(first_valid, where) == (
-        f"cni config load failed: no valid networks found in {where}: {nothing}",
+    unreadable = "error parsing configuration: unexpected end of JSON input"
+    assert refused(first_network, where) == (
+        f"cni config load failed: failed to load CNI config file {where}/0.conf: {unreadable}: invalid cni config: {broken}",
         999,
     )
     assert refused(network_conf_from_file, tmp_path / "1.conflist") == ("no plugin configs found", 999)
@@ -470,7 +471,7 @@ def test_which_files_are_read_and_in_which_order(tmp_path: Path) -> None:
     (tmp_path / "0.conf").write_text('{"type": "single", "name": "s", "cniVersion": "0.3.1"}')
     (tmp_path / "3.json").write_text('{"type": "json", "name": "m"}')
     assert [file.name for file in conf_files(tmp_path, (".conf", ".json"))] == ["0.conf", "3.json"]
-    assert first_valid(where).plugins[0].type == "single"
+    assert first_network(where).plugins[0].type == "single"
     assert load_network_conf(where, "m").plugins[0].type == "only"  # lists come first
     assert load_conf(where, "m").type == "json"
     single = load_network_conf(where, "s")

@@ -3,9 +3,9 @@ order that upstream reads them.
 
 Two readers exist. `load_network_conf` looks a network up by name (`cnitool` does):
 every `.conflist` first, in order of file names, then every `.conf` and `.json`, which
-hold one plugin and become a list of one. `first_valid` is what container runtimes do:
-all three endings in one order, and the first file that can be read wins; a broken one
-is passed over.
+hold one plugin and become a list of one. `first_network` is what containerd does: all
+three endings in one order, and the first file counts. If that one is broken, there is
+no network. (CRI-O, and the kubelet of 1.20, pass it over.)
 
 Upstream: `containernetworking/cni`, `libcni/conf.go`, CNI v1.3; `containerd/go-cni`,
 `opts.go` (`loadFromConfDir`), used by containerd 2.
@@ -193,28 +193,33 @@ def load_network_conf(directory: str | Path, name: str) -> NetworkConfigList:
     return conf_list_from_conf(load_conf(directory, name))
 
 
-def first_valid(directory: str | Path) -> NetworkConfigList:
-    """The network a container runtime uses. Raises CNIError if there is none."""
-    files = conf_files(directory, (".conf", ".conflist", ".json"))
-    if not files:
+def first_network(directory: str | Path) -> NetworkConfigList:
+    """The network that containerd uses: it looks into no other file. Raises CNIError
+    if there is none, or if the first one is broken.
+    """
+    try:
+        files = conf_files(directory, (".conf", ".conflist", ".json"))
+        if not files:
+            why = f"no network config found in {directory}: cni plugin not initialized"
+            raise CNIError(why)
+        return _network_of(files[0])
+    except CNIError as error:
         raise CNIError(
-            f"cni config load failed: no network config found in {directory}: cni"
-            " plugin not initialized"
-        )
-    for file in files:
-        try:
-            if file.suffix == ".conflist":
-                conf = network_conf_from_file(file)
-            else:
-                conf = conf_list_from_conf(plugin_conf_from(_read(file)))
-        except CNIError:
-            continue
-        if conf.plugins:
-            return conf
-    raise CNIError(
-        f"cni config load failed: no valid networks found in {directory}: cni plugin"
-        " not initialized"
-    )
+            f"cni config load failed: {error}: failed to load cni config"
+        ) from None
+
+
+def _network_of(file: Path) -> NetworkConfigList:
+    many = file.suffix == ".conflist"
+    try:
+        if many:
+            return network_conf_from_file(file)
+        return conf_list_from_conf(plugin_conf_from(_read(file)))
+    except CNIError as error:
+        what = "config list" if many else "config"
+        raise CNIError(
+            f"failed to load CNI {what} file {file}: {error}: invalid cni config"
+        ) from None
 
 
 def inject_conf(original: PluginConfig, values: Mapping[str, Any]) -> PluginConfig:

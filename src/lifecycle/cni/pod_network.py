@@ -128,11 +128,11 @@ class PodNetwork:
 
     def networks(self) -> list[tuple[str, config.NetworkConfigList]]:
         """Interface names and their networks. The directory is read anew each time.
-        Raises CNIError if it has no valid configuration; which files it has is not
-        said, as whoever reads the directory logs that (`Load`).
+        Raises CNIError if it has none, or a broken one first; which files it has is
+        not said, as whoever reads the directory logs that (`Load`).
         """
         try:
-            default = config.first_valid(self._conf_dir)
+            default = config.first_network(self._conf_dir)
         except CNIError:
             raise CNIError(NOT_INITIALIZED) from None
         return [

@@ -238,7 +238,7 @@ def our_default_conf_dir() -> Partly:
     """
     looked: list[str] = []
     with patch.object(
-        config, "first_valid", lambda directory: looked.append(str(directory))
+        config, "first_network", lambda directory: looked.append(str(directory))
     ):
         PodNetwork().networks()
     return Partly(looked == ["/etc/cni/net.d"], not kubelet_attaches_pods())
@@ -266,15 +266,15 @@ def first_file(recording: Recording) -> bool | None:
 
 @rebuilt("cni-first-file-is-used")
 def our_first_file() -> bool:
-    """In order of names, whatever the ending; what cannot be read is passed over."""
+    """In order of names, whatever the ending."""
     with tempfile.TemporaryDirectory() as folder:
         for name, text in (
             ("20-b.conflist", json.dumps(KIND)),
             ("10-a.conf", json.dumps(ARTICLES)),
-            ("00-x.conf", "{"),
+            ("30-x.conf", "{"),
         ):
             Path(folder, name).write_text(text)
-        return config.first_valid(folder).name == "bridge"
+        return config.first_network(folder).name == "bridge"
 
 
 @check("cni-plugin-list-runs-in-order")
