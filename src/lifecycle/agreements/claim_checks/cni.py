@@ -271,7 +271,7 @@ def our_first_file() -> bool:
         for name, text in (
             ("20-b.conflist", json.dumps(KIND)),
             ("10-a.conf", json.dumps(ARTICLES)),
-            ("30-x.conf", "{"),
+            ("15-x.conf", "{"),
         ):
             Path(folder, name).write_text(text)
         return config.first_network(folder).name == "bridge"
