@@ -12,10 +12,11 @@ import pytest
 from lifecycle.api.clock import run_virtual
 from lifecycle.api.unread import PIECE, UNREAD
 from lifecycle.cri.apis.streams import Streams
+from lifecycle.cri.hollow.conversation import BAD_REQUEST, MAX_HEADER_BYTES, talk
 from lifecycle.cri.hollow.output import CHUNK, Output
-from lifecycle.cri.hollow.process import MOST_INPUT, BrokenPipe, Input, NotModelled, Pipe
+from lifecycle.cri.hollow.process import MOST_INPUT, BrokenPipe, Input, NotModelled, Pipe, Process, play
 from lifecycle.cri.hollow.runtime import HollowRuntime
-from lifecycle.cri.hollow.streaming import MAX_HEADER_BYTES, N_TTY_BUF_SIZE, typed_lines
+from lifecycle.cri.hollow.streaming import N_TTY_BUF_SIZE, typed_lines
 from tests.cri.test_hollow import config, on_runtime, sandbox, started
 from tests.cri.test_hollow_shell import typed
 
@@ -218,5 +219,59 @@ def test_a_head_without_an_end_is_refused_and_heads_in_pieces_are_answered() -> 
         await runtime.port_forward(sandbox_id, 80, Streams(endless, take))
         assert said.startswith(b"HTTP/1.1 431 ")
         assert MAX_HEADER_BYTES < endless.sent < MAX_HEADER_BYTES + 10_000
+
+    on_runtime(body)
+
+
+def test_requests_in_one_piece_take_turns_with_all_others_and_what_is_none_ends_it(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    turns = 0
+
+    async def pause(_: object) -> None:
+        nonlocal turns
+        turns += 1
+
+    async def body(runtime: HollowRuntime) -> None:
+        nonlocal turns
+        sandbox_id = await runtime.run_pod_sandbox(sandbox("u"))
+        container_id = await runtime.create_container(sandbox_id, config(image="nginx:1.27"))
+        await runtime.start_container(container_id)
+        await asyncio.sleep(1)
+        said = bytearray()
+
+        async def take(data: bytes) -> None:
+            said.extend(data)
+
+        head = b"GET / HTTP/1.1\r\nHost: x\r\n\r\n"
+        server = runtime._containers[container_id]
+        monkeypatch.setattr("lifecycle.api.pauses.Pauses.pause", pause)
+        turns = 0
+        await runtime.port_forward(sandbox_id, 80, Streams(typed(head * 100), take))
+        assert said.count(b"HTTP/1.1 200") == 100 <= turns
+        turns = 0
+        answers = await talk(server, 80, head * 100)
+        assert answers.count(b"HTTP/1.1 200") == 100 <= turns
+        said.clear()
+        await runtime.port_forward(sandbox_id, 80, Streams(typed(head + b"\r\n\r\n" * 1000 + head), take))
+        assert (said.count(b"HTTP/1.1 200"), said.count(BAD_REQUEST)) == (1, 1)
+        assert await talk(server, 80, head + b"\r\n\r\n" * 1000 + head) == bytes(said)
+        assert (await talk(server, 80, head + b"x")).endswith(BAD_REQUEST)
+
+    on_runtime(body)
+
+
+@pytest.mark.parametrize("failure", [NotModelled("x"), FileNotFoundError(), ValueError()])
+def test_who_fails_and_cannot_even_say_so_ends_by_the_broken_pipe(failure: Exception) -> None:
+    async def fails(process: Process) -> int:
+        raise failure
+
+    async def body(runtime: HollowRuntime) -> None:
+        container = runtime._containers[await started(runtime, "sleep", "100")]
+
+        def write(stream: str, data: bytes) -> None:
+            raise BrokenPipe
+
+        assert await play(container.process(("x",), Input(), write), fails) == 141
 
     on_runtime(body)

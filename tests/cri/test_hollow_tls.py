@@ -14,9 +14,9 @@ import pytest
 
 from lifecycle.cri.apis.pod_network import HTTPAnswer, HTTPRequest
 from lifecycle.cri.hollow.agnhost.certificate import localhost_crt
+from lifecycle.cri.hollow.conversation import NOT_HTTP
 from lifecycle.cri.hollow.network import HollowNetwork
 from lifecycle.cri.hollow.runtime import HollowRuntime
-from lifecycle.cri.hollow.streaming import NOT_HTTP
 from tests.cri.test_hollow import started
 
 IMAGE = "registry.k8s.io/e2e-test-images/agnhost:2.63.0"

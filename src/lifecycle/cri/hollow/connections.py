@@ -19,9 +19,9 @@ from typing import TYPE_CHECKING
 from lifecycle.api.late_import import late_import
 from lifecycle.cri.apis.pod_network import HTTPRequest
 from lifecycle.cri.hollow.container import HollowContainer
+from lifecycle.cri.hollow.conversation import http_answer
 from lifecycle.cri.hollow.http_headers import body_of, headers_of
 from lifecycle.cri.hollow.process import Server
-from lifecycle.cri.hollow.streaming import http_answer
 
 if TYPE_CHECKING:
     import ssl

@@ -24,9 +24,9 @@ from lifecycle.cri.apis.message import Fields
 from lifecycle.cri.apis.pod_network import HTTPAnswer, HTTPRequest
 from lifecycle.cri.hollow.connections import HollowConnections
 from lifecycle.cri.hollow.container import HollowContainer
+from lifecycle.cri.hollow.conversation import datagram_answer, http_answer, talk
 from lifecycle.cri.hollow.process import NoSuchHost
 from lifecycle.cri.hollow.resolver import Record, names_to_ask
-from lifecycle.cri.hollow.streaming import datagram_answer, http_answer, talk
 
 Find = Callable[[str, int, str], HollowContainer | None]
 """Who listens on a port of a pod's address, for `tcp` or `udp`. Raises KeyError if no

@@ -389,6 +389,18 @@ Program = Callable[[Process], Awaitable[int]]
 
 async def play(process: Process, program: Program | None = None) -> int:
     """Run `program`, or whatever plays its `argv`, and say it if nobody does."""
+    try:
+        return await _played(process, program)
+    except BrokenPipe:  # be it by what was to be said of another failure
+        return 141
+    except NotModelled:  # and of this one there is no room to tell
+        return NOT_MODELLED
+    finally:
+        process.machine.closed(process)
+
+
+async def _played(process: Process, program: Program | None) -> int:
+    """Raises BrokenPipe, and NotModelled, when they cannot be told."""
     name = process.argv[0]
     try:
         if program is None:
@@ -404,12 +416,10 @@ async def play(process: Process, program: Program | None = None) -> int:
         process.stderr(not_modelled_message(f"{name} {error}").encode())
         return NOT_MODELLED
     except BrokenPipe:
-        return 141
+        raise
     except Exception as error:  # what somebody supplied ends as any program would
         process.complain(f"{name}: {type(error).__name__}: {error}")
         return 1
-    finally:
-        process.machine.closed(process)
 
 
 @dataclass(slots=True, frozen=True)

@@ -27,7 +27,7 @@ from lifecycle.cri.apis.image import AuthConfig, Image
 from lifecycle.cri.apis.pod_network import HTTPAnswer, HTTPRequest
 from lifecycle.cri.apis.services import VersionResponse
 from lifecycle.cri.apis.streams import ExecSyncResponse, Streams
-from lifecycle.cri.hollow import streaming
+from lifecycle.cri.hollow import conversation, streaming
 from lifecycle.cri.hollow.container import HollowContainer
 from lifecycle.cri.hollow.pod_sandboxes import HollowPodSandboxes
 from lifecycle.cri.hollow.step_times import PROBE, PULL
@@ -114,7 +114,9 @@ class HollowRuntime(HollowPodSandboxes):
     ) -> None:
         """A hollow web server answers the requests it is sent; nothing else listens."""
         sandbox = await self.pod_sandbox_status(pod_sandbox_id)
-        await streaming.port_forward(self._listening(sandbox.ip, port), port, streams)
+        await conversation.port_forward(
+            self._listening(sandbox.ip, port), port, streams
+        )
 
     async def container_stats(self, container_id: str) -> dict[str, Any]:
         """Nothing runs, so nothing is used."""
@@ -237,6 +239,6 @@ class HollowRuntime(HollowPodSandboxes):
         that they are well, and nothing else.
         """
         await self._take_time(PROBE)
-        return await streaming.http_answer(
+        return await conversation.http_answer(
             self._listening(request.host, request.port), request
         )

@@ -1,8 +1,8 @@
-"""Talking to a hollow container: exec, attach, port-forward.
+"""Talking to a hollow container: exec and attach.
 
-Upstream: `cri-api/pkg/apis/runtime/v1` (`ExecSync`, `Exec`, `Attach`, `PortForward`);
-the errors are containerd's (`internal/cri/server/container_execsync.go`,
-`sandbox_portforward_linux.go`, v2.x). Left out: terminals that change their size.
+Upstream: `cri-api/pkg/apis/runtime/v1` (`ExecSync`, `Exec`, `Attach`); the errors are
+containerd's (`internal/cri/server/container_execsync.go`, v2.x). Left out: terminals
+that change their size.
 """
 
 from __future__ import annotations
@@ -10,13 +10,10 @@ from __future__ import annotations
 import asyncio
 from collections.abc import AsyncIterator, Callable
 from hashlib import sha256
-from http import HTTPStatus
 
 from lifecycle.cri.apis.errors import RuntimeServiceError
-from lifecycle.cri.apis.pod_network import NO_TLS, HTTPAnswer, HTTPRequest
 from lifecycle.cri.apis.streams import ExecSyncResponse, Streams
 from lifecycle.cri.hollow.container import HollowContainer
-from lifecycle.cri.hollow.http_headers import body_of, headers_of
 from lifecycle.cri.hollow.logs import HollowLogs
 from lifecycle.cri.hollow.output import Output
 from lifecycle.cri.hollow.process import (
@@ -25,11 +22,8 @@ from lifecycle.cri.hollow.process import (
     NotModelled,
     Process,
     Program,
-    not_modelled_message,
     play,
 )
-
-_REASONS = {status.value: status.phrase for status in HTTPStatus}
 
 EXEC_ERROR = (
     "rpc error: code = Unknown desc = failed to exec in container: failed to start exec"
@@ -41,27 +35,6 @@ N_TTY_BUF_SIZE = 4096
 """Bytes of a line that is being typed, its end among them; further keys do nothing.
 Upstream: Linux, `include/linux/tty.h`.
 """
-
-MAX_HEADER_BYTES = 1 << 20
-"""Of a request. Upstream: Go's `net/http` (`DefaultMaxHeaderBytes`)."""
-
-END_OF_HEAD = b"\r\n\r\n"
-
-TOO_LARGE = (
-    b"HTTP/1.1 431 Request Header Fields Too Large\r\n"
-    b"Content-Type: text/plain; charset=utf-8\r\n"
-    b"Connection: close\r\n\r\n431 Request Header Fields Too Large"
-)
-"""What Go's server says to a head without an end."""
-
-BAD_REQUEST = (
-    b"HTTP/1.1 400 Bad Request\r\nContent-Type: text/plain; charset=utf-8\r\n"
-    b"Connection: close\r\n\r\n400 Bad Request"
-)
-"""What Go's server says to what is no request."""
-
-NOT_HTTP = "Client sent an HTTP request to an HTTPS server.\n"
-"""What Go's server says to one that speaks plainly."""
 
 
 class _Interrupted(Exception):
@@ -207,108 +180,3 @@ async def _feed(
         await container.input.feed(data)
     if container.config.stdin_once:
         container.input.end()
-
-
-async def http_answer(
-    server: HollowContainer | None, request: HTTPRequest
-) -> HTTPAnswer:
-    """What `server` says to a request, or why nobody does. Whoever asks over HTTPS has
-    looked at its certificate, or does not care.
-    """
-    if server is None:
-        where = f"dial tcp {request.host}:{request.port}"
-        return HTTPAnswer(
-            0, f'Get "{request.url}": {where}: connect: connection refused'
-        )
-    listening = server.server(request.port)
-    if listening is None:
-        return HTTPAnswer(0, f'Get "{request.url}": EOF')
-    if listening.greeting:
-        said = listening.greeting.decode("utf-8", "replace")
-        why = f"net/http: HTTP/1.x transport connection broken: malformed {said!r}"
-        return HTTPAnswer(0, f'Get "{request.url}": {why}')
-    if listening.tls is None and request.scheme == "https":
-        return HTTPAnswer(0, f'Get "{request.url}": {NO_TLS}')
-    if listening.tls is not None and request.scheme == "http":
-        return HTTPAnswer(400, NOT_HTTP)
-    try:
-        return await listening.answer(request)
-    except NotModelled as error:
-        return HTTPAnswer(501, not_modelled_message(str(error)))
-    except Exception as error:  # what somebody supplied fails as any server would
-        return HTTPAnswer(500, f"{type(error).__name__}: {error}")
-
-
-async def port_forward(
-    server: HollowContainer | None, port: int, streams: Streams
-) -> None:
-    """Answer HTTP requests as `server` would. Raises RuntimeServiceError without
-    one.
-    """
-    if server is None:
-        raise RuntimeServiceError(
-            "rpc error: code = Unknown desc = failed to execute portforward in network"
-            f" namespace: failed to connect to localhost:{port} inside namespace:"
-            " connection refused"
-        )
-    said, searched = bytearray(), 0
-    async for data in streams.stdin or _nothing():
-        said += data
-        while (end := said.find(END_OF_HEAD, searched)) >= 0:
-            head = bytes(said[:end])
-            del said[: end + len(END_OF_HEAD)]
-            searched = 0
-            await streams.stdout(await _answered(server, port, head))
-        searched = max(0, len(said) - len(END_OF_HEAD) + 1)
-        if len(said) > MAX_HEADER_BYTES:
-            await streams.stdout(TOO_LARGE)
-            return
-
-
-async def talk(server: HollowContainer, port: int, data: bytes) -> bytes:
-    """What a server says to all that it is sent. What is no HTTP is a bad request."""
-    listening = server.server(port)
-    if listening is not None and listening.greeting:
-        return listening.greeting
-    said = bytearray()
-    while b"\r\n\r\n" in data:
-        head, _, data = data.partition(b"\r\n\r\n")
-        said += await _answered(server, port, head)
-    return bytes(said) + (BAD_REQUEST if data.strip() else b"")
-
-
-async def datagram_answer(server: HollowContainer, port: int, data: bytes) -> bytes:
-    """What a server says to a datagram; nothing also if it breaks down over it. What
-    nobody plays is said in the server's log.
-    """
-    answer = server.datagram_server(port)
-    try:
-        return b"" if answer is None else await answer(data)
-    except NotModelled as error:
-        server.say("stderr", not_modelled_message(str(error)).encode())
-    except Exception as error:  # what somebody supplied fails as any server would
-        server.say("stderr", f"{type(error).__name__}: {error}\n".encode())
-    return b""
-
-
-async def _answered(server: HollowContainer, port: int, head: bytes) -> bytes:
-    method, _, rest = head.decode(errors="replace").partition(" ")
-    page = rest.partition(" ")[0]
-    asked = HTTPRequest("localhost", port, page, method=method)
-    return _message(await http_answer(server, asked))
-
-
-def _message(answer: HTTPAnswer) -> bytes:
-    """As it goes over the wire; nothing, if the server broke off."""
-    if not answer.status:
-        return b""
-    body = body_of(answer)
-    lines = [f"HTTP/1.1 {answer.status} {_REASONS.get(answer.status, '')}"]
-    lines += [f"{name}: {value}" for name, value in headers_of(answer).items()]
-    lines += [f"Content-Length: {len(body)}", "", ""]
-    return "\r\n".join(lines).encode() + body
-
-
-async def _nothing() -> AsyncIterator[bytes]:
-    return
-    yield b""
