@@ -7,6 +7,7 @@ import asyncio
 import pytest
 
 from lifecycle.api.clock import run_virtual
+from lifecycle.api.spdy import MAX_STREAMS
 from lifecycle.api.spdy_frames import RST_STREAM, SYN_REPLY, FrameDecoder, FrameEncoder
 from lifecycle.api.unread import UNREAD
 from lifecycle.api.websocket import frame
@@ -33,6 +34,14 @@ class Client:
         self.heard += data
 
     def close(self) -> None: ...
+
+
+class Patient(Client):
+    """Lets a minute go by between two pieces."""
+
+    async def read(self) -> bytes:
+        await asyncio.sleep(60)
+        return await super().read()
 
 
 @pytest.mark.parametrize(
@@ -230,5 +239,37 @@ def test_what_is_sent_where_a_command_only_speaks_takes_no_room_from_its_input(k
         async with asyncio.timeout(60):
             await response.upgrade(Client(opened, encoder.data(7, b"key", fin=True)))
         assert heard == [b"key"]
+
+    run_virtual(main())
+
+
+@pytest.mark.parametrize("ended", ["reset by the client", "never ended", "full of what nobody reads"])
+def test_halves_that_stay_alone_are_given_up_and_refuse_nobody(ended: str) -> None:
+    async def main() -> None:
+        ports: list[int] = []
+
+        async def forward(port: int, streams: Streams) -> None:
+            ports.append(port)
+
+        response = port_forward.serve(Request("POST", "/portForward", {}, {"upgrade": "SPDY/3.1"}), forward, "p")
+        assert response.upgrade is not None
+        encoder, pieces = FrameEncoder(), list[bytes]()
+        for number in range(1, 2 * MAX_STREAMS, 2):
+            headers = {"streamtype": "data", "port": "80", "requestid": f"lone {number}"}
+            pieces.append(encoder.syn_stream(number, headers))
+            if ended == "reset by the client":
+                pieces.append(encoder.rst_stream(number))
+        if ended == "full of what nobody reads":
+            pieces.append(encoder.data(1, bytes(2 * UNREAD)))
+        last = 2 * MAX_STREAMS + 1
+        whole = [
+            encoder.syn_stream(last + 2 * i, {"streamtype": kind, "port": "81", "requestid": "whole"})
+            for i, kind in enumerate(port_forward.KINDS)
+        ]
+        client = Patient(b"".join(pieces), b"".join(whole))
+        await response.upgrade(client)
+        assert ports == [81]
+        lone = [each.stream for each in FrameDecoder().feed(client.heard) if each.kind == RST_STREAM]
+        assert len(lone) == MAX_STREAMS
 
     run_virtual(main())

@@ -15,7 +15,8 @@ from __future__ import annotations
 
 import asyncio
 import contextlib
-from collections.abc import Awaitable, Callable
+from collections.abc import Awaitable, Callable, Coroutine
+from dataclasses import dataclass, field
 
 from lifecycle.api.spdy import MAX_STREAMS, SpdyConnection, SpdyStream
 from lifecycle.api.unread import Room, Unread
@@ -31,6 +32,7 @@ from lifecycle.api.wire import Connection, Request, Response
 from lifecycle.cri.apis.errors import RuntimeServiceError
 from lifecycle.cri.apis.streams import Streams
 from lifecycle.kubelet.server.plain_text import plain_text
+from lifecycle.kubelet.server.remote_command import STREAM_CREATION_TIMEOUT
 
 PROTOCOL_V1 = "portforward.k8s.io"
 TUNNELED = "SPDY/3.1+portforward.k8s.io"
@@ -116,38 +118,67 @@ def _wrong_with(ports: list[int]) -> str:
 async def _serve_spdy(connection: Connection, forward: Forward, where: str) -> None:
     spdy = SpdyConnection(connection)
     reading = asyncio.create_task(spdy.run())
-    pairs: dict[str, dict[str, SpdyStream]] = {}
-    carrying: set[asyncio.Task[None]] = set()
+    pairs: dict[str, _Pair] = {}
+    tasks: set[asyncio.Task[None]] = set()
+
+    def begin(work: Coroutine[None, None, None]) -> asyncio.Task[None]:
+        task = asyncio.create_task(work)
+        tasks.add(task)
+        task.add_done_callback(tasks.discard)
+        return task
+
     try:
         async for stream in spdy.streams():
-            headers = stream.headers
-            number, kind = headers.get("requestid", ""), headers.get("streamtype", "")
-            if kind not in KINDS or not _port(stream) or len(pairs) >= MAX_STREAMS:
-                await stream.reset()
+            number, kind = stream.headers.get("requestid", ""), _kind(stream)
+            if number not in pairs and kind and len(pairs) < MAX_STREAMS:
+                pairs[number] = _Pair(begin(_give_up(pairs, number)))
+            if not kind or number not in pairs or kind in pairs[number].streams:
+                await stream.reset()  # nobody would read it
                 continue
-            pair = pairs.setdefault(number, {})
-            if kind in pair:  # nobody would read the one or the other
-                await stream.reset()
-                continue
-            pair[kind] = stream
-            if len(pair) == len(KINDS):
+            pair = pairs[number]
+            pair.streams[kind] = stream
+            if len(pair.streams) == len(KINDS):
                 del pairs[number]
-                task = asyncio.create_task(
-                    _carry(pair["data"], pair["error"], forward, where)
-                )
-                carrying.add(task)
-                task.add_done_callback(carrying.discard)
+                pair.giving_up.cancel()
+                data, error = (pair.streams[kind] for kind in KINDS)
+                begin(_carry(data, error, forward, where))
     finally:
-        for task in (reading, *carrying):
+        for task in (reading, *tasks):
             task.cancel()
-        await asyncio.gather(reading, *carrying, return_exceptions=True)
+        await asyncio.gather(reading, *tasks, return_exceptions=True)
         connection.close()
 
 
-def _port(stream: SpdyStream) -> int:
-    """The port that a stream is for; 0 if it does not say one. Upstream:
+@dataclass(slots=True)
+class _Pair:
+    """The streams of one connection, as far as they are there. `giving_up`: who waits
+    for the rest of them.
+    """
+
+    giving_up: asyncio.Task[None]
+    streams: dict[str, SpdyStream] = field(default_factory=dict)
+
+
+async def _give_up(pairs: dict[str, _Pair], number: str) -> None:
+    """A stream that stays alone goes: what it was sent may fill the room of the others.
+    Upstream: `monitorStreamPair`, which only forgets it.
+    """
+    await asyncio.sleep(STREAM_CREATION_TIMEOUT)
+    with contextlib.suppress(ConnectionError):
+        for stream in pairs.pop(number).streams.values():
+            await stream.reset()
+
+
+def _kind(stream: SpdyStream) -> str:
+    """Which of a connection's streams it is; empty for what is none. Upstream:
     `httpStreamReceived`.
     """
+    kind = stream.headers.get("streamtype", "")
+    return kind if kind in KINDS and _port(stream) else ""
+
+
+def _port(stream: SpdyStream) -> int:
+    """The port that a stream is for; 0 if it does not say one."""
     text = stream.headers.get("port", "")
     if not (text.isascii() and text.isdigit() and len(text) <= len("65535")):
         return 0
