@@ -579,13 +579,41 @@ def test_a_kubelet_that_has_just_started_leaves_a_local_disk_alone_that_a_pod_ha
     assert stat.S_IMODE((disk / "f").stat().st_mode) == 0o660  # nobody had it any more
 
 
+def test_a_large_local_disk_is_given_to_a_group_in_turns_and_who_comes_meanwhile_waits_for_it(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    cluster, disk = Cluster(), tmp_path / "disk"
+    local_disk(cluster, disk)
+    for number in range(99):
+        (disk / str(number)).touch(0o600)
+    volumes = manager(tmp_path, cluster)
+    first, second = (pod(CLAIMED, securityContext={"fsGroup": os.getgid()}) for _ in range(2))
+    second["metadata"]["uid"] = "u-2"
+    turns = 0
+
+    async def pause(_: object) -> None:
+        nonlocal turns
+        turns += 1
+        assert not volumes.volumes_for_pod("u-1")
+        await asyncio.sleep(0)
+
+    async def both() -> list[MountResult]:
+        return await asyncio.gather(*map(volumes.wait_for_attach_and_mount, (first, second)))
+
+    monkeypatch.setattr("lifecycle.kubelet.volume.ownership.Pauses.pause", pause)
+    assert run_virtual(both()) == [MountResult()] * 2
+    assert turns == 101  # the directory, and what is in it, once
+    assert {stat.S_IMODE(path.stat().st_mode) for path in disk.iterdir()} == {0o660}
+
+
 def test_a_local_disk_that_is_not_there_is_said_to_be_so_and_a_file_is_none(tmp_path: Path) -> None:
+    """It is called by its own name, not by what the pod calls it."""
     cluster, disk = Cluster(), tmp_path / "disk"
     claimed(cluster, local={"path": str(disk)})
     volumes = manager(tmp_path, cluster)
-    assert mount(volumes, pod(CLAIMED)) == MountResult([("v", f'path "{disk}" does not exist')], retry_after=0.5)
+    assert mount(volumes, pod(CLAIMED)) == MountResult([("pv", f'path "{disk}" does not exist')], retry_after=0.5)
     disk.touch()
-    refused = [("v", "only directory and block device are supported")]
+    refused = [("pv", "only directory and block device are supported")]
     assert mount(manager(tmp_path, cluster), pod(CLAIMED)).failures == refused
     claimed(cluster, local={"path": f"{tmp_path}/../{tmp_path.name}"})
     assert "must not contain '..'" in mount(manager(tmp_path, cluster), pod(CLAIMED)).failures[0][1]

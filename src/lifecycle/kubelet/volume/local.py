@@ -16,7 +16,7 @@ a file system on a disk.
 from __future__ import annotations
 
 import stat
-from collections.abc import Callable
+from collections.abc import Awaitable, Callable
 from pathlib import Path
 
 from lifecycle.api.go_format import go_quote
@@ -42,22 +42,23 @@ def check(path: Path) -> None:
         raise VolumeError(f"invalid path: {path} must not contain '..'")
 
 
-def set_up(
+async def set_up(
     directories: PodDirectories,
     uid: str,
     persistent_volume: str,
     path: Path,
-    own: Callable[[], None],
+    own: Callable[[], Awaitable[None]],
 ) -> Path:
-    """Mount it for a pod; where it is. `own` is called if no pod has it yet. Raises
-    VolumeError, OSError.
+    """Mount it for a pod; where it is. `own` is called if no pod has it yet; who calls
+    sees to it that only one pod at a time is about to have it. Raises VolumeError,
+    OSError.
     """
     link = directories.volume(uid, LOCAL_PLUGIN, persistent_volume)
     if link.is_symlink():
         return link.readlink()
     check(path)
     if path not in _mounted(directories):
-        own()
+        await own()
     link.parent.mkdir(mode=DIRECTORY_MODE, parents=True, exist_ok=True)
     link.symlink_to(path)
     return path

@@ -13,8 +13,10 @@ from __future__ import annotations
 
 import os
 import stat
+from collections.abc import Iterator
 from pathlib import Path
 
+from lifecycle.api.pauses import Pauses
 from lifecycle.kubelet.volume.subpath import LOOK, change_mode
 
 READ_WRITE, READ_ONLY, EXECUTE = 0o660, 0o440, 0o110
@@ -26,16 +28,37 @@ def set_volume_ownership(
     """Give a volume to a group; whether anything was done. None: no group, nothing to
     do. Raises OSError.
     """
+    changed = 0
+    for _ in _changes(volume, fs_group, read_only, policy):
+        changed += 1
+    return changed > 0
+
+
+async def set_large_volume_ownership(
+    volume: Path, fs_group: int | None, *, read_only: bool, policy: str = "Always"
+) -> None:
+    """The same of a volume that may hold anything: others have their turn meanwhile.
+    Raises OSError.
+    """
+    pauses = Pauses()
+    for _ in _changes(volume, fs_group, read_only, policy):
+        await pauses.pause()
+
+
+def _changes(
+    volume: Path, fs_group: int | None, read_only: bool, policy: str
+) -> Iterator[None]:
+    """One after each file and directory that was given away."""
     if fs_group is None:
-        return False
+        return
     if policy == "OnRootMismatch" and not _root_mismatch(volume, fs_group, read_only):
-        return False
+        return
     left = [os.fspath(volume)]
     while left:  # a container may have made it deeper than Python's stack goes
         path = left.pop()
         if stat.S_ISDIR(_change(path, fs_group, read_only)):
             left += (os.path.join(path, name) for name in os.listdir(path))
-    return True
+        yield
 
 
 def ownership_mask(is_directory: bool, read_only: bool) -> int:

@@ -20,12 +20,14 @@ attaching (see `attachable.py`), devices, resizing.
 
 from __future__ import annotations
 
+import asyncio
 import random
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from enum import Enum, auto
 from functools import partial
 from pathlib import Path
+from weakref import WeakValueDictionary
 
 from lifecycle.api.clock import Clock
 from lifecycle.api.quantity import parse_quantity
@@ -37,7 +39,10 @@ from lifecycle.kubelet.config.directories import (
 from lifecycle.kubelet.volume import empty_dir, host_path, local
 from lifecycle.kubelet.volume.atomic_writer import AtomicWriter
 from lifecycle.kubelet.volume.empty_dir import EMPTY_DIR_PLUGIN, Mounter, NotedMounter
-from lifecycle.kubelet.volume.ownership import set_volume_ownership
+from lifecycle.kubelet.volume.ownership import (
+    set_large_volume_ownership,
+    set_volume_ownership,
+)
 from lifecycle.kubelet.volume.payloads import (
     API_VOLUMES,
     GetObject,
@@ -99,6 +104,14 @@ class MountedVolume:
         )
 
 
+class PersistentVolumeError(VolumeError):
+    """What is behind a claim cannot be mounted. It is called by its own name then."""
+
+    def __init__(self, volume: str, message: str) -> None:
+        super().__init__(message)
+        self.volume = volume
+
+
 class _Failure(Enum):
     """What a try came to. Each is an operation of its own upstream, with a back-off of
     its own.
@@ -143,7 +156,8 @@ def _unprocessed(unmounted: Mapping[str, _Trial]) -> str:
 
 @dataclass(slots=True)
 class MountResult:
-    """How it went. `failures`: volume and reason, of tries made just now.
+    """How it went. `failures`: volume (the PersistentVolume, if it is claimed) and
+    reason, of tries made just now.
     `unprocessed`: what is said of claims that lead nowhere. `retry_after`: seconds,
     None if all is mounted.
     """
@@ -183,6 +197,10 @@ class VolumeManager:
         self.mounted: dict[str, dict[str, MountedVolume]] = {}
         """The actual state: by pod uid and volume name."""
         self._trials: dict[tuple[str, str], _Trial] = {}
+        self._first: WeakValueDictionary[Path, asyncio.Lock] = WeakValueDictionary()
+        """Held by a pod that is about to be given a local disk. Upstream:
+        `volumeLocks`.
+        """
 
     async def wait_for_attach_and_mount(self, pod: Object) -> MountResult:
         """Set up and refresh the pod's volumes, as far as possible now."""
@@ -198,7 +216,8 @@ class VolumeManager:
                 await self._set_up(pod, volume)
                 self._trials.pop((uid, name), None)
             except (VolumeError, OSError, ValueError) as error:
-                result.failures.append((name, str(error)))
+                of = error.volume if isinstance(error, PersistentVolumeError) else name
+                result.failures.append((of, str(error)))
                 self._failed((uid, name), _Failure.MOUNT, str(error), now)
             except NotAttached:
                 self._failed((uid, name), _Failure.ATTACH, "", now)
@@ -333,18 +352,28 @@ class VolumeManager:
 
     async def _claimed(self, pod: Object, volume: Object) -> None:
         persistent_volume = await claimed_volume(volume, pod, self._get)
+        try:
+            await self._persistent(pod, volume, persistent_volume)
+        except (VolumeError, OSError) as error:
+            raise PersistentVolumeError(
+                persistent_volume["metadata"]["name"], str(error)
+            ) from error
+
+    async def _persistent(
+        self, pod: Object, volume: Object, persistent_volume: Object
+    ) -> None:
         spec, name = persistent_volume["spec"], volume["name"]
         read_only = bool((volume.get("persistentVolumeClaim") or {}).get("readOnly"))
         if spec.get("hostPath"):
             self._host_path(pod, name, spec["hostPath"], read_only=read_only)
             return
         if spec.get("local"):
-            self._local(pod, name, persistent_volume, read_only=read_only)
+            await self._local(pod, name, persistent_volume, read_only=read_only)
             return
         verify_controller_attached_volume(persistent_volume, self._volumes_attached())
         mount_device(persistent_volume)
 
-    def _local(
+    async def _local(
         self, pod: Object, name: str, persistent_volume: Object, *, read_only: bool
     ) -> None:
         uid, meta = pod["metadata"]["uid"], persistent_volume["metadata"]
@@ -352,20 +381,24 @@ class VolumeManager:
             return
         wanted = Path(persistent_volume["spec"]["local"]["path"])
 
-        def own() -> None:
+        async def own() -> None:
             context = pod["spec"].get("securityContext") or {}
-            policy = context.get("fsGroupChangePolicy") or "Always"
             if not read_only:
-                self._own(pod, wanted, read_only=False, policy=policy)
+                await set_large_volume_ownership(
+                    wanted,
+                    context.get("fsGroup"),
+                    read_only=False,
+                    policy=context.get("fsGroupChangePolicy") or "Always",
+                )
 
-        path = local.set_up(self._directories, uid, meta["name"], wanted, own)
+        # who is first gives it away, and the second finds that done
+        async with self._first.setdefault(wanted, asyncio.Lock()):
+            path = await local.set_up(self._directories, uid, meta["name"], wanted, own)
         self._note(pod, MountedVolume(name, "local", path, None, read_only))
 
-    def _own(
-        self, pod: Object, path: Path, *, read_only: bool, policy: str = "Always"
-    ) -> None:
+    def _own(self, pod: Object, path: Path, *, read_only: bool) -> None:
         group = (pod["spec"].get("securityContext") or {}).get("fsGroup")
-        set_volume_ownership(path, group, read_only=read_only, policy=policy)
+        set_volume_ownership(path, group, read_only=read_only)
 
     def _node_memory(self) -> int:
         return parse_quantity(str(self._allocatable.get("memory", "0"))).value()
