@@ -23,14 +23,25 @@ from typing import Any
 from lifecycle.api import fast_json
 from lifecycle.api.clock import Clock, parse_time
 from lifecycle.api.go_format import go_quote
+from lifecycle.api.schema.scalars import time as canonical_time
 from lifecycle.api.yaml_reader import read_yaml
 from lifecycle.kubectl.failures import CommandError, NoCredentials
-from lifecycle.kubectl.kubeconfig.field_types import TYPE_META, json_kind
+from lifecycle.kubectl.kubeconfig.field_types import (
+    TYPE_META,
+    check_field,
+    json_kind,
+)
 from lifecycle.kubectl.source_lines import EXEC_SCHEME
 
 GROUP = "client.authentication.k8s.io"
 API_VERSIONS = (f"{GROUP}/v1", f"{GROUP}/v1beta1")
 ENVIRONMENT = "KUBERNETES_EXEC_INFO"
+_FIELDS = (
+    "token",
+    "clientCertificateData",
+    "clientKeyData",
+    "expirationTimestamp",
+)
 HINT_TIMES, HINT_SECONDS = 10, 3600.0
 INSTALL_HELP = """
 
@@ -195,6 +206,9 @@ class ExecPlugin:
         """The answer. Raises PluginError."""
         try:
             answer, _ = read_yaml(output)
+            if isinstance(answer, dict):
+                for name in ("apiVersion", "kind"):
+                    check_field(answer.get(name), "string", f".{name}")
         except ValueError as error:
             raise PluginError(
                 f"decoding stdout: couldn't get version/kind; json parse error: {error}"
@@ -220,24 +234,34 @@ class ExecPlugin:
             )
         if version != self.api_version:
             raise self._another_version(version)
-        status = answer.get("status")
+        return _credentials(answer)
+
+
+def _credentials(answer: dict[str, Any]) -> PluginCredentials:
+    """What stands in the status of an `ExecCredential`. Raises PluginError."""
+    version = answer["apiVersion"].rpartition("/")[2]
+    status, what = answer.get("status"), "ExecCredentialStatus"
+    try:
+        check_field(status, f"{version}.{what}", "ExecCredential.status")
         if status is None:
             raise PluginError("exec plugin didn't return a status field")
-        token = status.get("token", "")
-        certificate, key = (
-            status.get("clientCertificateData", ""),
-            status.get("clientKeyData", ""),
+        token, certificate, key, end = (
+            _text(status, name, f"{what}.status.{name}") for name in _FIELDS
         )
-        if not (token or certificate or key):
-            raise PluginError("exec plugin didn't return a token or cert/key pair")
-        if bool(certificate) != bool(key):
-            raise PluginError("exec plugin returned only certificate or key, not both")
-        expires = (
-            parse_time(status["expirationTimestamp"])
-            if status.get("expirationTimestamp")
-            else 0.0
-        )
-        return PluginCredentials(token, certificate.encode(), key.encode(), expires)
+        ends = canonical_time(end) if end else None  # the year 1 is no time
+    except ValueError as error:
+        raise PluginError(f"decoding stdout: {error}") from error
+    if not (token or certificate or key):
+        raise PluginError("exec plugin didn't return a token or cert/key pair")
+    if bool(certificate) != bool(key):
+        raise PluginError("exec plugin returned only certificate or key, not both")
+    expires = parse_time(ends) if ends else 0.0
+    return PluginCredentials(token, certificate.encode(), key.encode(), expires)
+
+
+def _text(status: dict[str, Any], name: str, where: str) -> str:
+    check_field(status.get(name), "string", where)
+    return status.get(name) or ""
 
 
 class PluginError(Exception):

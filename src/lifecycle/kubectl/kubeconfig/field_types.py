@@ -67,22 +67,23 @@ def json_kind(value: Any) -> str:
 
 def check_types(document: dict[str, Any]) -> None:
     """Raises ValueError for the first field that is of another type."""
-    _check(document.get("current-context"), "string", "Config.current-context")
+    check_field(document.get("current-context"), "string", "Config.current-context")
     for section, (struct, field, fields) in _SECTIONS.items():
         entries = document.get(section)
-        _check(entries, f"[]v1.Named{struct}", f"Config.{section}")
+        check_field(entries, f"[]v1.Named{struct}", f"Config.{section}")
         for entry in entries or ():
-            _check(entry, f"v1.Named{struct}", f"Config.{section}")
+            check_field(entry, f"v1.Named{struct}", f"Config.{section}")
             named = f"Named{struct}.{section}"
-            _check(entry.get("name"), "string", f"{named}.name")
+            check_field(entry.get("name"), "string", f"{named}.name")
             body = entry.get(field)
-            _check(body, f"v1.{struct}", f"{named}.{field}")
+            check_field(body, f"v1.{struct}", f"{named}.{field}")
             for name, type_name in fields.items():
                 where = f"{struct}.{section}.{field}.{name}"
-                _check((body or {}).get(name), type_name, where)
+                check_field((body or {}).get(name), type_name, where)
 
 
-def _check(value: Any, type_name: str, where: str) -> None:
+def check_field(value: Any, type_name: str, where: str) -> None:
+    """Raises ValueError if a field that is there is of another type than Go's."""
     expected = {"string": "string", "bool": "bool", _BYTES: "string"}.get(
         type_name, "array" if type_name.startswith("[]") else "object"
     )
