@@ -155,6 +155,17 @@ TEXTS = {
     "a list for a namespace": '{"apiVersion":"v1","kind":"Config","contexts":[{"name":"c","context":{"namespace":[]}}]}',
     "a truth for a token": '{"apiVersion":"v1","kind":"Config","users":[{"name":"u","user":{"token":true}}]}',
     "an object for users": '{"apiVersion":"v1","kind":"Config","users":{}}',
+    "a word for a plugin": '{"apiVersion":"v1","kind":"Config","users":[{"name":"u","user":{"exec":"x"}}]}',
+    "a word for a plugin's arguments": '{"apiVersion":"v1","kind":"Config","users":[{"name":"u","user":{"exec":{"args":"x"}}}]}',
+    "a number for a plugin's argument": '{"apiVersion":"v1","kind":"Config","users":[{"name":"u","user":{"exec":{"args":[1]}}}]}',
+    "a word for a plugin's variable": '{"apiVersion":"v1","kind":"Config","users":[{"name":"u","user":{"exec":{"env":["x"]}}}]}',
+    "a number for a plugin's variable": '{"apiVersion":"v1","kind":"Config","users":[{"name":"u","user":{"exec":{"env":[{"name":"a","value":1}]}}}]}',
+    "a list for a plugin's command": '{"apiVersion":"v1","kind":"Config","users":[{"name":"u","user":{"exec":{"command":[]}}}]}',
+    "a word for the cluster's info": '{"apiVersion":"v1","kind":"Config","users":[{"name":"u","user":{"exec":{"provideClusterInfo":"yes"}}}]}',
+    "a word for a provider": '{"apiVersion":"v1","kind":"Config","users":[{"name":"u","user":{"auth-provider":"x"}}]}',
+    "a list for a provider's settings": '{"apiVersion":"v1","kind":"Config","users":[{"name":"u","user":{"auth-provider":{"name":"oidc","config":[]}}}]}',
+    "a word for groups": '{"apiVersion":"v1","kind":"Config","users":[{"name":"u","user":{"as-groups":"x"}}]}',
+    "a word for extras": '{"apiVersion":"v1","kind":"Config","users":[{"name":"u","user":{"as-user-extra":"x"}}]}',
     "fields that nobody knows": '{"apiVersion":"v1","kind":"Config","nope":1,"clusters":[{"name":"k","nope":1}]}',
 }
 CONTEXTS = {

@@ -2,7 +2,7 @@
 decoder.
 
 Upstream: `client-go/tools/clientcmd/api/v1/types.go` (`Config` and what is in it),
-`encoding/json` (`UnmarshalTypeError`), v1.36. Left out: what is in `exec` and
+`encoding/json` (`UnmarshalTypeError`), v1.36. Left out: `preferences` and
 `extensions`.
 """
 
@@ -17,42 +17,56 @@ TYPE_META = (
 )
 """What is looked for first in any document."""
 _BYTES = "[]uint8"
-_SECTIONS: dict[str, tuple[str, str, dict[str, str]]] = {
-    "clusters": (
-        "Cluster",
-        "cluster",
-        {
-            "server": "string",
-            "tls-server-name": "string",
-            "insecure-skip-tls-verify": "bool",
-            "certificate-authority": "string",
-            "certificate-authority-data": _BYTES,
-            "proxy-url": "string",
-            "disable-compression": "bool",
-        },
-    ),
-    "users": (
-        "AuthInfo",
-        "user",
-        {
-            "client-certificate": "string",
-            "client-certificate-data": _BYTES,
-            "client-key": "string",
-            "client-key-data": _BYTES,
-            "token": "string",
-            "tokenFile": "string",
-            "as": "string",
-            "as-uid": "string",
-            "username": "string",
-            "password": "string",
-        },
-    ),
-    "contexts": (
-        "Context",
-        "context",
-        {"cluster": "string", "user": "string", "namespace": "string"},
-    ),
+_STRUCTS = {
+    "Config": {
+        "current-context": "string",
+        "clusters": "[]v1.NamedCluster",
+        "users": "[]v1.NamedAuthInfo",
+        "contexts": "[]v1.NamedContext",
+    },
+    "NamedCluster": {"name": "string", "cluster": "v1.Cluster"},
+    "NamedAuthInfo": {"name": "string", "user": "v1.AuthInfo"},
+    "NamedContext": {"name": "string", "context": "v1.Context"},
+    "Cluster": {
+        "server": "string",
+        "tls-server-name": "string",
+        "insecure-skip-tls-verify": "bool",
+        "certificate-authority": "string",
+        "certificate-authority-data": _BYTES,
+        "proxy-url": "string",
+        "disable-compression": "bool",
+    },
+    "AuthInfo": {
+        "client-certificate": "string",
+        "client-certificate-data": _BYTES,
+        "client-key": "string",
+        "client-key-data": _BYTES,
+        "token": "string",
+        "tokenFile": "string",
+        "as": "string",
+        "as-uid": "string",
+        "as-groups": "[]string",
+        "as-user-extra": "map[string][]string",
+        "username": "string",
+        "password": "string",
+        "auth-provider": "v1.AuthProviderConfig",
+        "exec": "v1.ExecConfig",
+    },
+    "Context": {"cluster": "string", "user": "string", "namespace": "string"},
+    "AuthProviderConfig": {"name": "string", "config": "map[string]string"},
+    "ExecConfig": {
+        "command": "string",
+        "args": "[]string",
+        "env": "[]v1.ExecEnvVar",
+        "apiVersion": "string",
+        "installHint": "string",
+        "provideClusterInfo": "bool",
+        "interactiveMode": "string",
+    },
+    "ExecEnvVar": {"name": "string", "value": "string"},
 }
+"""Go's types, by their fields."""
+_LIST, _MAP, _STRUCT = "[]", "map[string]", "v1."
 _ALPHABET = re.compile(r"[A-Za-z0-9+/]*")
 _PADDED = re.compile(r"(?:[A-Za-z0-9+/]{4})*(?:[A-Za-z0-9+/]{2}==|[A-Za-z0-9+/]{3}=)?")
 
@@ -67,19 +81,27 @@ def json_kind(value: Any) -> str:
 
 def check_types(document: dict[str, Any]) -> None:
     """Raises ValueError for the first field that is of another type."""
-    check_field(document.get("current-context"), "string", "Config.current-context")
-    for section, (struct, field, fields) in _SECTIONS.items():
-        entries = document.get(section)
-        check_field(entries, f"[]v1.Named{struct}", f"Config.{section}")
-        for entry in entries or ():
-            check_field(entry, f"v1.Named{struct}", f"Config.{section}")
-            named = f"Named{struct}.{section}"
-            check_field(entry.get("name"), "string", f"{named}.name")
-            body = entry.get(field)
-            check_field(body, f"v1.{struct}", f"{named}.{field}")
-            for name, type_name in fields.items():
-                where = f"{struct}.{section}.{field}.{name}"
-                check_field((body or {}).get(name), type_name, where)
+    _check_struct(document, "Config", "")
+
+
+def _check_struct(value: dict[str, Any], struct: str, path: str) -> None:
+    for name, type_name in _STRUCTS[struct].items():
+        _check(value.get(name), type_name, struct, f"{path}.{name}".lstrip("."))
+
+
+def _check(value: Any, type_name: str, struct: str, path: str) -> None:
+    """What is in a list or a map is called by the field that it stands in."""
+    check_field(value, type_name, f"{struct}.{path}")
+    if value is None or type_name == _BYTES:
+        return
+    if type_name.startswith(_LIST):
+        for each in value:
+            _check(each, type_name.removeprefix(_LIST), struct, path)
+    elif type_name.startswith(_MAP):
+        for each in value.values():
+            _check(each, type_name.removeprefix(_MAP), struct, path)
+    elif type_name.startswith(_STRUCT):
+        _check_struct(value, type_name.removeprefix(_STRUCT), path)
 
 
 def check_field(value: Any, type_name: str, where: str) -> None:
