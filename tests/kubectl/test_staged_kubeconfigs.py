@@ -166,6 +166,9 @@ TEXTS = {
     "a list for a provider's settings": '{"apiVersion":"v1","kind":"Config","users":[{"name":"u","user":{"auth-provider":{"name":"oidc","config":[]}}}]}',
     "a word for groups": '{"apiVersion":"v1","kind":"Config","users":[{"name":"u","user":{"as-groups":"x"}}]}',
     "a word for extras": '{"apiVersion":"v1","kind":"Config","users":[{"name":"u","user":{"as-user-extra":"x"}}]}',
+    "nothing for a cluster": '{"apiVersion":"v1","kind":"Config","clusters":[null]}',
+    "nothing for what a user is": '{"apiVersion":"v1","kind":"Config","users":[{"name":"u","user":null}]}',
+    "nothing for a variable": '{"apiVersion":"v1","kind":"Config","users":[{"name":"u","user":{"exec":{"env":[null],"args":null}}}]}',
     "fields that nobody knows": '{"apiVersion":"v1","kind":"Config","nope":1,"clusters":[{"name":"k","nope":1}]}',
 }
 CONTEXTS = {

@@ -1,5 +1,5 @@
-"""Whether the fields of a kubeconfig are what they should be, in the words of Go's JSON
-decoder.
+"""The fields of a kubeconfig, if they are what they should be, or what is wrong in the
+words of Go's JSON decoder.
 
 Upstream: `client-go/tools/clientcmd/api/v1/types.go` (`Config` and what is in it),
 `encoding/json` (`UnmarshalTypeError`), v1.36. Left out: `preferences` and
@@ -66,6 +66,8 @@ _STRUCTS = {
     "ExecEnvVar": {"name": "string", "value": "string"},
 }
 """Go's types, by their fields."""
+_SHOWN = ("name", "value")
+"""What Go writes even if it is empty, of things that are named."""
 _LIST, _MAP, _STRUCT = "[]", "map[string]", "v1."
 _ALPHABET = re.compile(r"[A-Za-z0-9+/]*")
 _PADDED = re.compile(r"(?:[A-Za-z0-9+/]{4})*(?:[A-Za-z0-9+/]{2}==|[A-Za-z0-9+/]{3}=)?")
@@ -79,29 +81,43 @@ def json_kind(value: Any) -> str:
     return "bool" if isinstance(value, bool) else "number"
 
 
-def check_types(document: dict[str, Any]) -> None:
-    """Raises ValueError for the first field that is of another type."""
-    _check_struct(document, "Config", "")
+def decode(document: dict[str, Any]) -> dict[str, Any]:
+    """The document, without fields that are null: Go does not tell them from those that
+    are not there. Raises ValueError for the first field that is of another type.
+    """
+    return _struct(document, "Config", "")
 
 
-def _check_struct(value: dict[str, Any], struct: str, path: str) -> None:
-    for name, type_name in _STRUCTS[struct].items():
-        _check(value.get(name), type_name, struct, f"{path}.{name}".lstrip("."))
+def _struct(value: dict[str, Any], struct: str, path: str) -> dict[str, Any]:
+    types, decoded = _STRUCTS[struct], dict[str, Any]()
+    if struct.startswith("Named") or struct == "ExecEnvVar":
+        decoded = {name: "" for name in _SHOWN if name in types}
+    for name, each in value.items():
+        if name not in types:
+            decoded[name] = each
+        elif each is not None:
+            where = f"{path}.{name}".lstrip(".")
+            decoded[name] = _decoded(each, types[name], struct, where)
+    return decoded
 
 
-def _check(value: Any, type_name: str, struct: str, path: str) -> None:
+def _decoded(value: Any, type_name: str, struct: str, path: str) -> Any:
     """What is in a list or a map is called by the field that it stands in."""
     check_field(value, type_name, f"{struct}.{path}")
-    if value is None or type_name == _BYTES:
-        return
+    if type_name == _BYTES:
+        return value
+    if type_name.startswith(_STRUCT):
+        return _struct(value or {}, type_name.removeprefix(_STRUCT), path)
     if type_name.startswith(_LIST):
-        for each in value:
-            _check(each, type_name.removeprefix(_LIST), struct, path)
-    elif type_name.startswith(_MAP):
-        for each in value.values():
-            _check(each, type_name.removeprefix(_MAP), struct, path)
-    elif type_name.startswith(_STRUCT):
-        _check_struct(value, type_name.removeprefix(_STRUCT), path)
+        inner = type_name.removeprefix(_LIST)
+        return [_decoded(each, inner, struct, path) for each in value or ()]
+    if type_name.startswith(_MAP):
+        inner = type_name.removeprefix(_MAP)
+        return {
+            key: _decoded(each, inner, struct, path)
+            for key, each in (value or {}).items()
+        }
+    return "" if value is None else value
 
 
 def check_field(value: Any, type_name: str, where: str) -> None:

@@ -23,7 +23,7 @@ from lifecycle.kubectl.failures import CommandError
 from lifecycle.kubectl.kubeconfig.documents import PATHS, SECTIONS, Config, empty_config
 from lifecycle.kubectl.kubeconfig.field_types import (
     TYPE_META,
-    check_types,
+    decode,
     json_kind,
 )
 from lifecycle.kubectl.source_lines import CONFIG_SCHEME
@@ -115,7 +115,7 @@ def parse(text: str) -> Config:
             f'no kind "{kind}" is registered for version "{version}" in scheme'
             f' "{CONFIG_SCHEME}"'
         )
-    check_types(document)
+    document = decode(document)
     for section in SECTIONS:
         seen: set[str] = set()
         for entry in document.get(section) or ():
