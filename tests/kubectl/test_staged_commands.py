@@ -87,6 +87,7 @@ POD = {
     "spec": {"containers": [{"name": "c", "image": "i"}]},
 }
 WITH_NONE = config_map(data={"a": "1"})
+GOING_AWAY = {**WITH_NONE, "metadata": {**WITH_NONE["metadata"], "deletionTimestamp": "2026-01-01T00:00:00Z"}}
 
 SCENES = {
     "raw": Scene(
@@ -348,6 +349,21 @@ SCENES = {
     ),
     "apply from the server's side, refused": Scene(
         {f"PATCH {CORE}/configmaps/c": FORBIDDEN}, ["apply -f HOME/c.yaml --server-side --validate=false"], files=FILES
+    ),
+    "apply to what is about to go": Scene(
+        {f"GET {CORE}/configmaps/c": GOING_AWAY, f"PATCH {CORE}/configmaps/c": GOING_AWAY},
+        [
+            "apply -f HOME/c.yaml --validate=false",
+            "apply -f HOME/c.yaml --validate=false --dry-run=client",
+            "apply -f HOME/c.yaml --validate=false --dry-run=server -o name",
+            "apply -f HOME/c.yaml --validate=false --server-side",
+        ],
+        files=FILES,
+    ),
+    "apply in conflict with who deletes it": Scene(
+        {f"GET {CORE}/configmaps/c": Turns([WITH_NONE, MISSING]), f"PATCH {CORE}/configmaps/c": CONFLICT},
+        ["apply -f HOME/c.yaml --validate=false"],
+        files=FILES,
     ),
     "apply from the server's side, in conflict": Scene(
         {f"PATCH {CORE}/configmaps/c": CONFLICT}, ["apply -f HOME/c.yaml --server-side --validate=false"], files=FILES

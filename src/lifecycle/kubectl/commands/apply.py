@@ -12,7 +12,8 @@ Upstream: `kubectl/pkg/cmd/apply/apply.go` (`Run`, `applyOneObject`), `patcher.g
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
 from typing import Any
 
 from lifecycle.api import fast_json
@@ -98,6 +99,8 @@ async def apply(argv: Sequence[str], session: Session) -> None:
         except (CommandError, StatusError) as error:
             errs.append(error)
             continue
+        if operation != "created":
+            _warn_if_deleting(obj, session)
         if not printer.whole:
             session.print(printer.text(in_key_order(obj), operation))
         done.append(in_key_order(obj))
@@ -221,6 +224,14 @@ async def _server_side(
         ) from None
 
 
+def _warn_if_deleting(obj: Object, session: Session) -> None:
+    if obj["metadata"].get("deletionTimestamp"):
+        session.warn(
+            f"Warning: Detected changes to resource {obj['metadata']['name']} which is"
+            " currently being deleted.\n"
+        )
+
+
 async def _client_side(
     info: Info, dry_run: str, query: dict[str, str], session: Session
 ) -> tuple[Object, str]:
@@ -248,24 +259,44 @@ async def _client_side(
             else strategic_merge_patch(current, patch, schema)
         )
         return local, "configured"
+    return await _patched(info, modified, current, schema, query, session)
+
+
+async def _patched(
+    info: Info,
+    modified: Object,
+    current: Object,
+    schema: Schema | None,
+    query: dict[str, str],
+    session: Session,
+) -> tuple[Object, str]:
+    """Ask until nobody else was faster, and not too often. Raises StatusError."""
+    content_type = MERGE_PATCH if schema is None else STRATEGIC_MERGE_PATCH
     for attempt in range(MAX_PATCH_RETRY + 1):
         if attempt > TRIES_BEFORE_BACK_OFF:
             await asyncio.sleep(BACK_OFF_PERIOD)
         if attempt:
-            current = await session.client.get(info.resource, info.name, info.namespace)
+            with _saying(info, ""):
+                current = await session.client.get(
+                    info.resource, info.name, info.namespace
+                )
         patch = _patch_for(current, modified, schema)
         if not patch:
             return current, "unchanged"
-        content_type = MERGE_PATCH if schema is None else STRATEGIC_MERGE_PATCH
-        try:
-            answer = await session.send("PATCH", info.path, query, patch, content_type)
-        except StatusError as error:
-            refused = _patch_refused(info, patch, error)
-            if error.code != 409:
-                break
-        else:
-            return answer, "configured"
-    raise refused
+        with (
+            _saying(info, marshal(in_key_order(patch))),
+            add_source_to_err(info.source, "patching"),
+        ):
+            try:
+                answer = await session.send(
+                    "PATCH", info.path, query, patch, content_type
+                )
+            except StatusError as error:
+                if error.code != 409 or attempt == MAX_PATCH_RETRY:
+                    raise
+            else:
+                return answer, "configured"
+    raise AssertionError("the last attempt returns or raises")
 
 
 def _patch_for(current: Object, modified: Object, schema: Schema | None) -> Object:
@@ -275,15 +306,19 @@ def _patch_for(current: Object, modified: Object, schema: Schema | None) -> Obje
     )
 
 
-def _patch_refused(info: Info, patch: Object, error: StatusError) -> StatusError:
+@contextmanager
+def _saying(info: Info, patch: str) -> Iterator[None]:
+    """What the server refuses is said with the object and the patch, if there is one
+    yet.
+    """
     about = (
         _retrieving(info).partition("\n")[2].replace("\nfrom server for: ", "\nfor: ")
     )
-    message = (
-        f"error when applying patch:\n{marshal(in_key_order(patch))}\nto:\n{about}:"
-        f" error when patching {go_quote(info.source)}: {error.message}"
-    )
-    return StatusError({**error.status, "message": message})
+    try:
+        yield
+    except StatusError as error:
+        message = f"error when applying patch:\n{patch}\nto:\n{about}: {error.message}"
+        raise StatusError({**error.status, "message": message}) from None
 
 
 async def _created(
