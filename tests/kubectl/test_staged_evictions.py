@@ -72,7 +72,11 @@ SCENES = {
     ),
     "it stays": Scene(
         node() | {f"GET {POD}": pod(), f"DELETE {POD}": {}},
-        ["drain n --timeout=2s", "drain n --timeout=2s --disable-eviction"],
+        [
+            "drain n --timeout=2s",
+            "drain n --timeout=2s --disable-eviction",
+            "drain n --timeout=2s --disable-eviction --dry-run=server",
+        ],
     ),
     "it stays a while": Scene(
         node() | {f"GET {POD}": Turns([pod(), (404, GONE)]), f"DELETE {POD}": {}},

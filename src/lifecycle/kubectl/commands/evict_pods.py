@@ -230,5 +230,5 @@ async def _delete(
                 raise
     timeout = p["timeout"]
     ends = asyncio.get_running_loop().time() + timeout if timeout else None
-    if dry_run != "server":
-        await wait_for_delete(pods, p, "delete", session, ends)
+    # also of a dry run, after which they stay, and only the timeout ends it
+    await wait_for_delete(pods, p, "delete", session, ends)
