@@ -514,6 +514,28 @@ def test_a_claim_that_is_protected_until_its_pod_is_gone_is_mounted_when_the_kub
     assert started.volumes_for_pod("u-1")["v"].path == disk
 
 
+@pytest.mark.parametrize(
+    ("mode", "used", "why"),
+    [
+        ("Block", "volumeMounts", "volume v has volumeMode Block, but is specified in volumeMounts"),
+        ("Filesystem", "volumeDevices", "volume v has volumeMode Filesystem, but is specified in volumeDevices"),
+        (None, "volumeDevices", "volume v has volumeMode Filesystem, but is specified in volumeDevices"),
+        (None, "volumeMounts", ""),
+        ("Block", "volumeDevices", ""),
+    ],
+)
+def test_a_device_is_not_mounted_and_a_file_system_is_no_device(mode: str | None, used: str, why: str) -> None:
+    cluster = Cluster()
+    claimed(cluster, local={"path": "/"}, **({"volumeMode": mode} if mode else {}))
+    which = pod(CLAIMED, containers=[{"name": "c", "volumeMounts": [], used: [{"name": "v"}]}])
+    if not why:
+        assert run_virtual(claimed_volume(CLAIMED, which, cluster.get))["metadata"]["name"] == "pv"
+        return
+    with pytest.raises(Unprocessable) as refused:
+        run_virtual(claimed_volume(CLAIMED, which, cluster.get))
+    assert str(refused.value) == why
+
+
 def test_an_ephemeral_volume_is_behind_a_claim_of_the_pods_own(tmp_path: Path) -> None:
     cluster, which = Cluster(), pod({"name": "v", "ephemeral": {"volumeClaimTemplate": {"spec": {}}}})
     name, volume = f"{which['metadata']['name']}-v", which["spec"]["volumes"][0]

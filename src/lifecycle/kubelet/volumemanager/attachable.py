@@ -6,7 +6,8 @@ CSI drivers), the attach/detach controller does it and says so in the node's sta
 driver on the node mount it.
 
 Upstream: `pkg/kubelet/volumemanager/populator/desired_state_of_world_populator.go`
-(`getPVCExtractPV`), `pkg/volume/util/operationexecutor/operation_generator.go`
+(`createVolumeSpec`, `getPVCExtractPV`),
+`pkg/volume/util/operationexecutor/operation_generator.go`
 (`GenerateVerifyControllerAttachedVolumeFunc`), v1.36. Left out: CSI drivers (none is
 registered, so mounting ends with the message of that), block devices.
 """
@@ -17,6 +18,7 @@ from collections.abc import Iterable
 
 from lifecycle.api.wire import Object
 from lifecycle.kubelet.volume.payloads import GetObject, VolumeError
+from lifecycle.kubelet.volumemanager.references import volume_names
 
 PVC_PROTECTION_FINALIZER = "kubernetes.io/pvc-protection"
 
@@ -48,11 +50,25 @@ async def claimed_volume(volume: Object, pod: Object, get: GetObject) -> Object:
                 f" {namespace}/{meta['name']}"
             )
             raise Unprocessable(f"{what} (pod is not owner)")
-        return await _volume_of(claim, get)
+        persistent_volume = await _volume_of(claim, get)
     except LookupError as error:
         raise Unprocessable(
             f"error processing PVC {namespace}/{name}: {error.args[0]}"
         ) from None
+    _check_mode(volume["name"], pod, persistent_volume)
+    return persistent_volume
+
+
+def _check_mode(name: str, pod: Object, persistent_volume: Object) -> None:
+    """Raises Unprocessable for a device that is to be mounted, and the other way
+    round.
+    """
+    mode = persistent_volume["spec"].get("volumeMode") or "Filesystem"
+    for key, wanted in (("volumeMounts", "Filesystem"), ("volumeDevices", "Block")):
+        if mode != wanted and name in volume_names(pod, key):
+            raise Unprocessable(
+                f"volume {name} has volumeMode {mode}, but is specified in {key}"
+            )
 
 
 async def _bound_claim(name: str, namespace: str, get: GetObject) -> Object:

@@ -47,19 +47,23 @@ def volume_references(volume: Object) -> Iterator[Reference]:
                 yield _reference(kind, source[field].get("name", ""), source[field])
 
 
-def mounted_volumes(pod: Object) -> list[Object]:
-    """The volumes that a container mounts, be it of its own, an init container or an
-    ephemeral one: nobody waits for another. Upstream: `GetPodVolumeNames`.
+def volume_names(pod: Object, kind: str) -> set[str]:
+    """The volumes that a container uses, be it of its own, an init container or an
+    ephemeral one. `kind`: `volumeMounts` or `volumeDevices`. Upstream:
+    `GetPodVolumeNames`.
     """
-    spec = pod["spec"]
-    names = {
+    return {
         each["name"]
         for key in ("initContainers", "containers", "ephemeralContainers")
-        for container in spec.get(key) or ()
-        for kind in ("volumeMounts", "volumeDevices")
+        for container in pod["spec"].get(key) or ()
         for each in container.get(kind) or ()
     }
-    return [each for each in spec.get("volumes") or () if each["name"] in names]
+
+
+def mounted_volumes(pod: Object) -> list[Object]:
+    """The volumes that a container uses: nobody waits for another."""
+    names = volume_names(pod, "volumeMounts") | volume_names(pod, "volumeDevices")
+    return [each for each in pod["spec"].get("volumes") or () if each["name"] in names]
 
 
 def token_projections(pod: Object) -> Iterator[tuple[str, Object]]:
