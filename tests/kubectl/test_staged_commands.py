@@ -236,6 +236,17 @@ SCENES = {
         ONE | {f"GET {CORE}/configmaps/c": MISSING, f"GET {CORE}/configmaps": config_maps(config_map())},
         ["delete cm c"],
     ),
+    "a wait for its end is refused a list at first": Scene(
+        ONE | {f"GET {CORE}/configmaps": Turns([FORBIDDEN, config_maps()])}, ["wait --for=delete cm/c"]
+    ),
+    "a wait for its end is refused a watch at first": Scene(
+        GOING | {f"WATCH {CORE}/configmaps": Turns([FORBIDDEN, Watch([("DELETED", config_map())])])},
+        ["wait --for=delete cm/c"],
+    ),
+    "a wait for its end has its watch ended": Scene(
+        GOING | {f"WATCH {CORE}/configmaps": Turns([Ended([]), Watch([("DELETED", config_map())])])},
+        ["wait --for=delete cm/c"],
+    ),
     "a watch is refused at first": Scene(
         GOING | {f"WATCH {CORE}/configmaps": Turns([FORBIDDEN, Watch([("DELETED", config_map())])])}, ["delete cm c"]
     ),

@@ -1,19 +1,19 @@
 """`kubectl delete`: ask for deletion, and by default stay until it has happened.
 
 Upstream: `kubectl/pkg/cmd/delete/delete.go` (`Complete`, `Validate`, `DeleteResult`,
-`PrintObj`), `kubectl/pkg/cmd/wait/delete.go` (`IsDeleted`), v1.36.
+`PrintObj`), v1.36.
 """
 
 from __future__ import annotations
 
 import asyncio
 from collections.abc import Sequence
-from contextlib import suppress
 
 from lifecycle.api.status import StatusError
 from lifecycle.api.wire import Object
 from lifecycle.kubectl.commands.raw import check_raw, send_raw
-from lifecycle.kubectl.failures import CommandError, ConnectionFailed, several
+from lifecycle.kubectl.commands.wait_deleted import until_deleted
+from lifecycle.kubectl.failures import CommandError, several
 from lifecycle.kubectl.flags import (
     ALL_NAMESPACES,
     DRY_RUN,
@@ -52,8 +52,6 @@ FLAGS = (
     flag("interactive", "bool", short="i"),
     flag("raw"),
 )
-RELIST_PERIOD = 1.0
-"""Seconds until a list that was refused, or a watch that ended, is asked for again."""
 PROPAGATION = {
     "background": "Background",
     "true": "Background",
@@ -271,7 +269,7 @@ async def _wait(
     for info, uid in deleted:
         try:
             async with asyncio.timeout_at(ends):
-                await _gone(info, uid, session)
+                await until_deleted(info, uid, session)
         except TimeoutError:
             resource_name = f"{info.resource.plural}/{info.name}"
             raise CommandError(
@@ -281,42 +279,3 @@ async def _wait(
             if error.code in (403, 405):
                 return
             raise
-
-
-async def _gone(info: Info, uid: str, session: Session) -> None:
-    """Upstream: `IsDeleted`, where one look decides whether there is anything to wait
-    for, and whether one may; from then on nothing but the timeout ends it.
-    """
-    try:
-        now = await session.send("GET", info.path)
-    except StatusError as error:
-        if error.code == 404:
-            return
-        raise
-    if uid and now["metadata"].get("uid") != uid:
-        return
-    while True:
-        with suppress(StatusError, ConnectionFailed):
-            if await _seen_gone(info, uid, session):
-                return
-        await asyncio.sleep(RELIST_PERIOD)
-
-
-async def _seen_gone(info: Info, uid: str, session: Session) -> bool:
-    """List it and watch it; False if the watch ends before it does."""
-    resource, namespace = info.resource, info.namespace
-    listed = await session.client.list(
-        resource, namespace, field_selector=f"metadata.name={info.name}"
-    )
-    items = listed.get("items") or ()
-    if not items or (uid and items[0]["metadata"].get("uid") != uid):
-        return True
-    revision = listed["metadata"]["resourceVersion"]
-    async for frame in await session.watch_one(
-        resource, namespace, info.name, revision
-    ):
-        if frame.type == "DELETED":
-            return True
-        if frame.type == "ERROR":
-            break
-    return False

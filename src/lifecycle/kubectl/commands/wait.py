@@ -17,8 +17,11 @@ from lifecycle.kubectl.commands.wait_conditions import (
     Condition,
     Created,
     Deleted,
+    JSONPathValue,
+    StatusCondition,
     condition_for,
 )
+from lifecycle.kubectl.commands.wait_deleted import until_deleted
 from lifecycle.kubectl.failures import CommandError, several
 from lifecycle.kubectl.flags import ALL_NAMESPACES, PRINT, SELECTOR, Parsed, flag, parse
 from lifecycle.kubectl.printers import Printer
@@ -136,13 +139,18 @@ class _Waiting:
             return now
         try:
             async with asyncio.timeout_at(self._ends):
+                if isinstance(condition, Deleted):
+                    await until_deleted(info, "", self._session)
+                    return info.obj
                 return await self._watched(condition, info)
         except TimeoutError:
             raise CommandError(
                 f"timed out waiting for the condition on {where}"
             ) from None
 
-    async def _watched(self, condition: Condition, info: Info) -> Object:
+    async def _watched(
+        self, condition: StatusCondition | JSONPathValue, info: Info
+    ) -> Object:
         """List the one object, then watch it; a watch that ends is begun anew."""
         path = info.resource.path(info.namespace)
         query = {"fieldSelector": f"metadata.name={info.name}"}
@@ -150,14 +158,12 @@ class _Waiting:
         while True:
             listed = await self._session.send("GET", path, query)
             items = listed.get("items") or ()
-            if not items and isinstance(condition, Deleted):
-                return info.obj
             if not items and first:
                 raise info.not_found()
             first = False
             kind = {"apiVersion": info.obj["apiVersion"], "kind": info.obj["kind"]}
             for item in items:
-                if not isinstance(condition, Deleted) and condition.check(item):
+                if condition.check(item):
                     return {**kind, **item}
             revision = {"resourceVersion": listed["metadata"]["resourceVersion"]}
             frames = self._session.watch_path(path, {**query, **revision})
@@ -165,9 +171,6 @@ class _Waiting:
                 async for frame in frames:
                     if frame.type == "ERROR":
                         break
-                    if isinstance(condition, Deleted):
-                        if frame.type == "DELETED":
-                            return info.obj
-                    elif frame.type != "DELETED" and condition.check(frame.object):
+                    if frame.type != "DELETED" and condition.check(frame.object):
                         return frame.object
             await asyncio.sleep(RELIST_PERIOD)
