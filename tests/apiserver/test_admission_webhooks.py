@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 import base64
 import contextlib
+import socket
 import threading
 import time
 from typing import Any, cast
@@ -16,7 +17,7 @@ from lifecycle.api.wire import Object
 from lifecycle.api.worker import LARGE
 from lifecycle.apiserver.admission.webhook_server import WebhookServer, json_patch
 from lifecycle.apiserver.storage.object_reader import ObjectReader, StaticReader
-from lifecycle.apiserver.webhook import client_config
+from lifecycle.apiserver.webhook import call, client_config
 from lifecycle.apiserver.webhook.call import Call, WebhookError
 from lifecycle.apiserver.webhook.client_config import HookCall, HookClient
 from lifecycle.apiserver.webhook.egress_selector import EgressSelector
@@ -428,3 +429,12 @@ def test_a_large_answer_is_read_beside_the_loop(
     with contextlib.suppress(WebhookError):
         assert asyncio.run(call.answer()) == "a" * size
     assert read == [where]
+
+
+def test_who_never_answers_a_hello_is_given_up_before_the_webhooks_time(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(call, "TLS_HANDSHAKE_TIMEOUT", 0.1)
+    with socket.create_server(("127.0.0.1", 0)) as silent:
+        port = silent.getsockname()[1]
+        url = f"https://127.0.0.1:{port}/"
+        _, text = refusals("Mutating", None, clientConfig={"url": url}, timeoutSeconds=2)
+    assert text.endswith(f'Post "{url}?timeout=2s": net/http: TLS handshake timeout')

@@ -11,12 +11,11 @@ Left out: streaming lists.
 
 from __future__ import annotations
 
-from collections.abc import Awaitable, Callable
-
 from lifecycle.api import status
 from lifecycle.api.resources import Resource, find_resource
 from lifecycle.api.wire import Request, RequestInfo, Response
 from lifecycle.apiserver.endpoints.connect_options import CONNECTING
+from lifecycle.apiserver.endpoints.handlers.bounded import Endpoint, bounded
 from lifecycle.apiserver.endpoints.handlers.connect import connect_resource
 from lifecycle.apiserver.endpoints.handlers.create import (
     create_binding,
@@ -45,25 +44,23 @@ from lifecycle.apiserver.registry.rest.strategy import Strategy
 from lifecycle.apiserver.registry.scope import RequestScope, scope_of
 from lifecycle.apiserver.registry.strategies import strategy_for
 
-Endpoint = Callable[[RestHandler, Request, RequestScope], Awaitable[Response]]
-
 VERBS: dict[str, Endpoint] = {
     "get": get_resource,
     "list": list_resource,
     "watch": list_resource,
-    "create": create_resource,
-    "update": update_resource,
-    "patch": patch_resource,
-    "delete": delete_resource,
+    "create": bounded(create_resource),
+    "update": bounded(update_resource),
+    "patch": bounded(patch_resource),
+    "delete": bounded(delete_resource),
     "deletecollection": delete_collection,
 }
 KIND_VERBS: dict[tuple[str, str], dict[str, Endpoint]] = {
-    ("", "Binding"): {"create": create_binding},
-    ("policy", "Eviction"): {"create": create_eviction},
+    ("", "Binding"): {"create": bounded(create_binding)},
+    ("policy", "Eviction"): {"create": bounded(create_eviction)},
     ("autoscaling", "Scale"): {
         "get": get_scale,
-        "update": update_scale,
-        "patch": patch_scale,
+        "update": bounded(update_scale),
+        "patch": bounded(patch_scale),
     },
 }
 """Kinds, by group, that are not kept, be they a resource or the subresource of another
@@ -141,7 +138,7 @@ class ResourceHandler(RestHandler):
         if info.verb not in row.verbs and name != "proxy":
             raise status.method_not_allowed()
         if (resource.group, resource.plural, name) in self.virtual_subresources:
-            return await create_token(self, request, scope)
+            return await bounded(create_token)(self, request, scope)
         verbs = KIND_VERBS.get((row.group, row.kind))
         if verbs is not None:
             return await verbs[info.verb](self, request, scope)

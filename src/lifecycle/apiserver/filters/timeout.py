@@ -12,19 +12,16 @@ Upstream: `apiserver/pkg/server/filters/timeout.go`
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Awaitable, Callable, Generator
-from types import coroutine
-from typing import Any, TypeVar
+from collections.abc import Callable
 
 from lifecycle.api import fast_json
 from lifecycle.api.go_duration import parse_duration
 from lifecycle.api.status import bad_request, failure
+from lifecycle.api.until import until
 from lifecycle.api.wire import Handler, Request, Response
 from lifecycle.api.worker import beside
 from lifecycle.apiserver.filters.refusal import refuse
 from lifecycle.apiserver.filters.request_info import is_long_running
-
-T = TypeVar("T")
 
 
 def deadline_exceeded(request: Request) -> bool:
@@ -62,42 +59,11 @@ def with_timeout(
                 seconds = min(requested, request_timeout)
         request.deadline = asyncio.get_running_loop().time() + seconds
         try:
-            return await _until(request.deadline, handler(request))
+            return await until(request.deadline, handler(request))
         except TimeoutError:
             return gateway_timeout()
 
     return timeout
-
-
-async def _until(deadline: float, work: Awaitable[T]) -> T:
-    """What `work` returns. Raises TimeoutError if it waits for longer than until
-    `deadline`. The clock is set when it first waits: most requests never do, and what
-    does not wait cannot be interrupted.
-    """
-    steps: Generator[Any, Any, T] = work.__await__()
-    try:
-        waits_for = steps.send(None)
-    except StopIteration as finished:
-        return finished.value
-    async with asyncio.timeout_at(deadline):
-        return await _begun(steps, waits_for)
-
-
-@coroutine
-def _begun(steps: Generator[Any, Any, T], waits_for: Any) -> Generator[Any, Any, T]:
-    """The rest of what has begun, and waits already."""
-    try:
-        while True:
-            try:
-                sent = yield waits_for
-            except (Exception, asyncio.CancelledError) as error:
-                waits_for = steps.throw(error)
-            else:
-                waits_for = steps.send(sent)
-    except StopIteration as finished:
-        return finished.value
-    finally:
-        steps.close()
 
 
 def gateway_timeout() -> Response:

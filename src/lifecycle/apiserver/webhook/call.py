@@ -28,6 +28,9 @@ from lifecycle.apiserver.webhook.polite_reading import Answer, Polite
 from lifecycle.client.transport_https import ConnectionConfig, ssl_context
 
 DEADLINE = "context deadline exceeded"
+TLS_HANDSHAKE_TIMEOUT = 10.0
+"""Seconds. Upstream: `client-go/transport/cache.go` (`tlsTransportCache.get`)."""
+
 MAX_ANSWER = 3 * 1024 * 1024
 JSON_HEADERS = {
     "Content-Type": "application/json",
@@ -115,9 +118,16 @@ class Call:
             raise WebhookError(f'Post "{self.url}": {why}') from error
 
     def _wrapped(self, plain: socket.socket) -> ssl.SSLSocket:
+        if self._timeout > TLS_HANDSHAKE_TIMEOUT:
+            plain.settimeout(TLS_HANDSHAKE_TIMEOUT)
         try:
             context = _tls(self._connection)
             return context.wrap_socket(plain, server_hostname=self._host)
+        except TimeoutError as error:
+            if self._timeout <= TLS_HANDSHAKE_TIMEOUT:
+                raise
+            why = "net/http: TLS handshake timeout"
+            raise WebhookError(f'Post "{self.url}": {why}') from error
         except ssl.SSLCertVerificationError as error:
             why = untrusted(error, self._host, self._address, self._dial)
             raise WebhookError(f'Post "{self.url}": {why}') from error
