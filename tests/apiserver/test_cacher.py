@@ -573,3 +573,19 @@ def test_what_is_large_of_what_it_is_told_is_read_beside_the_loop(monkeypatch: p
         await cacher.stop()
 
     run_virtual(main())
+
+
+def test_a_deletion_is_as_large_as_what_it_deletes() -> None:
+    """The window has a bound in bytes, and holds what was deleted."""
+
+    async def main() -> None:
+        store = MemoryStore()
+        cacher = await started(store)
+        key = registry_key(PODS, "n", "a")
+        await store.put(key, encode_value({**pod("n", "a"), "data": "x" * 5_000}))
+        await store.delete(key)
+        cacher.catch_up()
+        assert [change.size > 5_000 for change in cacher.window.since(0)] == [True, True]
+        await cacher.stop()
+
+    run_virtual(main())

@@ -2,13 +2,22 @@
 
 from __future__ import annotations
 
+import asyncio
 from itertools import count
 
 import pytest
 
+from lifecycle.api.clock import run_virtual
 from lifecycle.apiserver.storage.cacher import event_window
 from lifecycle.apiserver.storage.cacher.cached_object import Change
-from lifecycle.apiserver.storage.cacher.event_window import AT_ONCE, FRESH, MAX_BYTES, MIN_CHANGES, EventWindow
+from lifecycle.apiserver.storage.cacher.event_window import (
+    AT_ONCE,
+    FRESH,
+    MAX_BYTES,
+    MIN_CHANGES,
+    OLD_BYTES,
+    EventWindow,
+)
 
 
 class Busy:
@@ -65,11 +74,14 @@ def test_it_never_grows_beyond_its_bounds(monkeypatch: pytest.MonkeyPatch) -> No
 
 
 def test_large_objects_have_a_bound_in_bytes() -> None:
-    busy = Busy()
-    busy.write(90, every=0.1, size=1 << 20)
-    assert len(busy.window) == MAX_BYTES >> 20
-    busy.write(90, every=0.1)
-    assert len(busy.window) == 90 + (MAX_BYTES >> 20) - 1  # those that are small again are kept
+    async def main() -> None:
+        busy = Busy()
+        busy.write(90, every=0.1, size=1 << 20)
+        assert len(busy.window) == MAX_BYTES >> 20
+        busy.write(90, every=0.1)
+        assert len(busy.window) == 90 + (MAX_BYTES >> 20) - 1  # those that are small again are kept
+
+    run_virtual(main())
 
 
 def test_what_was_missed_is_told_in_order_and_what_is_forgotten_is_known() -> None:
@@ -80,3 +92,23 @@ def test_what_was_missed_is_told_in_order_and_what_is_forgotten_is_known() -> No
     assert [change.revision for change in busy.window.since(50)] == list(range(51, 151))
     busy.window.begin(200)
     assert (len(busy.window), busy.window.start, busy.window.since(200)) == (0, 200, [])
+
+
+def test_what_is_old_and_much_goes_without_another_change() -> None:
+    """There may never be one."""
+
+    async def main() -> None:
+        loop, window, size = asyncio.get_running_loop(), EventWindow(), OLD_BYTES // 4
+        for revision in range(1, 9):
+            window.append(Change(revision, None, None, loop.time(), size))
+            await asyncio.sleep(1)
+        await asyncio.sleep(FRESH - 5)
+        assert len(window) == 8
+        await asyncio.sleep(600)
+        assert len(window) == 4, "a little is kept"
+        assert window.start == 4
+        window.append(Change(9, None, None, loop.time(), size))
+        assert window.let_go() == []
+        assert len(window) == 0
+
+    run_virtual(main())

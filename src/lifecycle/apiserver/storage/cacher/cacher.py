@@ -117,7 +117,7 @@ class Cacher:
         if self._watch is not None:
             await self._watch.close()
         self._end_watchers()
-        held = [*self._objects.values(), *self.window.held()]
+        held = [*self._objects.values(), *self.window.let_go()]
         self.freed = let_go(held, sum(cached.size for cached in held))
 
     def _end_watchers(self) -> None:
@@ -314,7 +314,8 @@ class Cacher:
                 # not gone: who watches comes back and is told
                 self._end_watchers()
                 continue
-            change = Change(revision, current, previous, now, len(kv.value))
+            size = max(each.size for each in (current, previous) if each is not None)
+            change = Change(revision, current, previous, now, size)
             self.window.append(change)
             self._dispatch(change)
 

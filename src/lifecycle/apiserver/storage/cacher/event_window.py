@@ -17,10 +17,11 @@ of it is old, so a busy hour's changes stay until others take their places.
 
 from __future__ import annotations
 
+import asyncio
 from collections import deque
-from collections.abc import Iterator
 from itertools import takewhile
 
+from lifecycle.api.freed_memory import MUCH, give_back_soon
 from lifecycle.apiserver.storage.cacher.cached_object import Cached, Change
 
 FRESH = 75.0
@@ -29,6 +30,10 @@ MIN_CHANGES, MAX_CHANGES = 100, 102_400
 """So many are kept even if they are old, and no more even if they are fresh."""
 AT_ONCE = 1_000
 """Changes that one change may push out: after a busy minute there are very many."""
+OLD_BYTES = 1024 * 1024
+"""So many are kept even if they are old: of stored JSON, which takes ten times as much
+when it has been read.
+"""
 MAX_BYTES = 16 * 1024 * 1024
 """Of stored JSON, all changes of a resource together: some 8,000 versions of a pod."""
 
@@ -41,6 +46,7 @@ class EventWindow:
         """From this revision on nothing is missing."""
         self._changes: deque[Change] = deque()
         self._bytes = 0
+        self._timer: asyncio.TimerHandle | None = None
 
     def __len__(self) -> int:
         return len(self._changes)
@@ -50,11 +56,15 @@ class EventWindow:
         self._changes.clear()
         self._bytes = 0
         self.start = revision
+        if self._timer is not None:
+            self._timer.cancel()
+            self._timer = None
 
-    def held(self) -> Iterator[Cached]:
-        """Versions of objects."""
-        for change in self._changes:
-            yield from filter(None, (change.current, change.previous))
+    def let_go(self) -> list[Cached]:
+        """It is not needed any more: the versions that it held."""
+        pairs = [(change.current, change.previous) for change in self._changes]
+        self.begin(self.start)
+        return [cached for pair in pairs for cached in pair if cached is not None]
 
     def append(self, change: Change) -> None:
         """The newest change; what is too old or too much for the window goes."""
@@ -63,9 +73,31 @@ class EventWindow:
         for _ in range(AT_ONCE):
             if not self._is_too_much(change.recorded):
                 break
-            oldest = self._changes.popleft()
-            self._bytes -= oldest.size
-            self.start = oldest.revision
+            self._forget_oldest()
+        if self._timer is None and self._bytes > OLD_BYTES:
+            loop = asyncio.get_running_loop()
+            self._timer = loop.call_later(FRESH, self._forget_old, loop)
+
+    def _forget_oldest(self) -> None:
+        oldest = self._changes.popleft()
+        self._bytes -= oldest.size
+        self.start = oldest.revision
+
+    def _forget_old(self, loop: asyncio.AbstractEventLoop) -> None:
+        """There may never be another change: what is old goes now, if it is much."""
+        self._timer = None
+        stale = loop.time() - FRESH
+        forgotten = 0
+        for _ in range(AT_ONCE):
+            if self._bytes <= OLD_BYTES or self._changes[0].recorded > stale:
+                break
+            forgotten += self._changes[0].size
+            self._forget_oldest()
+        if forgotten >= MUCH:
+            give_back_soon()
+        if self._bytes > OLD_BYTES:
+            later = max(0.0, self._changes[0].recorded - stale)
+            self._timer = loop.call_later(later, self._forget_old, loop)
 
     def _is_too_much(self, now: float) -> bool:
         held = len(self._changes)
