@@ -87,6 +87,15 @@ def test_metadata_of_an_object_inside_is_brought_to_its_normal_form() -> None:
     on_server(scene)
 
 
+def test_a_null_at_the_top_is_taken_away_like_any_other() -> None:
+    async def scene(site: Site) -> None:
+        await site.define(shop())
+        made = await site.ask("POST", CRONTABS, {**crontab(), "spec": None, "status": None})
+        assert (made.status, made.obj.keys() & {"spec", "status"}) == (201, set())
+
+    on_server(scene)
+
+
 @pytest.mark.parametrize(
     ("before", "after", "owned"),
     [

@@ -213,9 +213,10 @@ class CustomResourceRules:
     def set_defaults(self, obj: Object) -> None:
         """See `Strategy`: the schema's defaults."""
         set_schema_defaults(obj, self.schema)
-        drop_wrong_nulls(
-            {key: value for key, value in obj.items() if key != "metadata"}, self.schema
-        )
+        kept = {key: value for key, value in obj.items() if key != "metadata"}
+        drop_wrong_nulls(kept, self.schema)
+        for key in obj.keys() - kept.keys() - {"metadata"}:
+            del obj[key]
 
     def set_defaults_of_applied(self, obj: Object) -> None:
         """See `Strategy`: what has no default is told to be wrong."""
