@@ -1,4 +1,4 @@
-"""Access reviews that cannot be read in part, and what a kubelet may not say of its pods.
+"""Access reviews that cannot be read in part, what a kubelet may not say of its pods, addresses, and odd custom objects.
 
 What Kubernetes' own API server answered is in `answers_to_questions.jsonl.gz`; `python -m tests.differential.record questions` asks it
 again.
@@ -10,6 +10,7 @@ from pathlib import Path
 
 import pytest
 
+from tests.differential.definitions import DEFINITIONS
 from tests.differential.kept import read
 from tests.differential.replayed import found_otherwise
 
@@ -18,7 +19,7 @@ KEPT = read(Path(__file__).parent / "answers_to_questions.jsonl.gz")
 
 @pytest.mark.parametrize("case", KEPT)
 def test_a_question_is_answered_as_the_real_server_did(case: str) -> None:
-    found = found_otherwise(KEPT[case])
+    found = found_otherwise(KEPT[case], definitions=DEFINITIONS)
     assert not found, "\n".join(found[:20])
 
 

@@ -25,9 +25,9 @@ from pathlib import Path
 from random import Random
 from typing import Any
 
-from tests.differential import addresses, configurations, odd_texts, pod_statuses, reviews, transitions
+from tests.differential import addresses, configurations, custom, odd_texts, pod_statuses, reviews, transitions
 from tests.differential.case import JSON, Case, Step
-from tests.differential.definitions import define
+from tests.differential.definitions import DEFINITIONS, define
 from tests.differential.fields import Fields, changed
 from tests.differential.objects import Objects
 from tests.differential.player import Target, play
@@ -126,7 +126,11 @@ async def _main(kubeconfig: Path, what: str, kinds: str) -> None:
             "fields": (FIELDS, OwnFields(shapes, kinds).cases(), ()),
             "scenes": (SCENES, of_scenes(shapes), ()),
             "transitions": (TRANSITIONS, transitions.cases(), ()),
-            "questions": (QUESTIONS, (*reviews.cases(), *pod_statuses.cases(), *addresses.cases()), ()),
+            "questions": (
+                QUESTIONS,
+                (*reviews.cases(), *pod_statuses.cases(), *addresses.cases(), *custom.cases()),
+                DEFINITIONS,
+            ),
             "formats": (FORMATS, odd_texts.cases(), (odd_texts.FORMED,)),
         }
         file, asked, definitions = cases[what]

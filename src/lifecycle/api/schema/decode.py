@@ -96,6 +96,16 @@ class UnrecognizedError(StatusError):
         self.why = why
 
 
+class NoKindError(StatusError):
+    """400 for a custom object that does not say its kind. `why`: in the words of who
+    reads it.
+    """
+
+    def __init__(self, raw: str) -> None:
+        self.why = f"Object 'Kind' is missing in '{raw}'"
+        super().__init__(bad_request(self.why).status)
+
+
 def _check_kind(obj: Any, api_version: str, kind: str) -> None:
     if type(obj) is not dict:
         raise UnrecognizedError(kind, "couldn't get version/kind; json parse error")

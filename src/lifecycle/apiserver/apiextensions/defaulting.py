@@ -99,11 +99,7 @@ def drop_wrong_nulls(value: Any, schema: Object | None) -> None:
             )
             if known is None:
                 continue
-            if (
-                key in properties
-                and _wrong_null(value[key], known)
-                and known.get("default") is None
-            ):
+            if _wrong_null(value[key], known) and known.get("default") is None:
                 del value[key]
             else:
                 drop_wrong_nulls(value[key], known)

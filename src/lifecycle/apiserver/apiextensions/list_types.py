@@ -48,7 +48,7 @@ def validate_list_types(
 def _map(value: list[Any], schema: Object, path: str) -> list[FieldError]:
     keys = schema.get("x-kubernetes-list-map-keys") or []
     for index, item in enumerate(value):
-        if not isinstance(item, dict):
+        if item is not None and not isinstance(item, dict):
             return [
                 invalid(
                     f"{path}[{index}]",
@@ -56,6 +56,7 @@ def _map(value: list[Any], schema: Object, path: str) -> list[FieldError]:
                     "must be an object for an array of list-type map",
                 )
             ]
+    value = [item for item in value if item is not None]
     key_values = [{key: item[key] for key in keys if key in item} for item in value]
     return _doubles(
         value, [_canonical_json(each) for each in key_values], key_values, path

@@ -22,7 +22,7 @@ from lifecycle.api.go_format import go_value
 from lifecycle.api.go_json.encode import go_float
 from lifecycle.api.resources import Resource
 from lifecycle.api.schema import compile_schema, decode
-from lifecycle.api.schema.decode import CannotBeHandledError
+from lifecycle.api.schema.decode import CannotBeHandledError, NoKindError
 from lifecycle.api.validation import content
 from lifecycle.api.wire import Object
 from lifecycle.apiserver.apiextensions import embedded_resources
@@ -125,6 +125,7 @@ class CustomResourceRules:
         return Strategy(
             decode=self.decode,
             set_defaults=self.set_defaults,
+            set_defaults_of_applied=self.set_defaults_of_applied,
             unstructured_defaulter=self.unstructured_defaulter,
             patch_types=PATCH_TYPES,
             weight=schema_weight(self.schema),
@@ -171,7 +172,7 @@ class CustomResourceRules:
         """See `Strategy`: pruned, and with the metadata in normal form."""
         if not isinstance(obj, dict) or not obj.get("kind"):
             raw = fast_json.dumps(obj).decode()
-            raise status.bad_request(f"Object 'Kind' is missing in '{raw}'")
+            raise NoKindError(raw)
         actual_version = obj.get("apiVersion", "")
         if actual_version != self.api_version:
             raise status.bad_request(
@@ -212,9 +213,14 @@ class CustomResourceRules:
     def set_defaults(self, obj: Object) -> None:
         """See `Strategy`: the schema's defaults."""
         set_schema_defaults(obj, self.schema)
-        drop_wrong_nulls(
-            {key: value for key, value in obj.items() if key != "metadata"}, self.schema
-        )
+        kept = {key: value for key, value in obj.items() if key != "metadata"}
+        drop_wrong_nulls(kept, self.schema)
+        for key in obj.keys() - kept.keys() - {"metadata"}:
+            del obj[key]
+
+    def set_defaults_of_applied(self, obj: Object) -> None:
+        """See `Strategy`: what has no default is told to be wrong."""
+        set_schema_defaults(obj, self.schema)
 
     def unstructured_defaulter(self, obj: Object) -> None:
         """See `Strategy`: what a webhook adds is pruned as what a client sends."""

@@ -13,14 +13,14 @@ from functools import partial
 from typing import Any
 
 from lifecycle.api import status
-from lifecycle.api.schema.decode import CannotBeHandledError
+from lifecycle.api.schema.decode import CannotBeHandledError, NoKindError
 from lifecycle.api.schema.duplicates import in_order_of_text
 from lifecycle.api.tracing import span
 from lifecycle.api.wire import Object, Request, Response
 from lifecycle.api.worker import beside
 from lifecycle.apiserver.admission.matching import conversions_from
 from lifecycle.apiserver.audit.context import log_request_object
-from lifecycle.apiserver.endpoints.bodies import parse_body
+from lifecycle.apiserver.endpoints.bodies import parse_body, summarize_data
 from lifecycle.apiserver.endpoints.connect import PodConnector
 from lifecycle.apiserver.endpoints.conversion import converted
 from lifecycle.apiserver.endpoints.lists import ListEndpoint
@@ -109,7 +109,13 @@ class RestHandler:
         strategy = scope.strategy
         if kind != scope.resource.kind:  # of a subresource: a Scale, a Binding …
             strategy = strategy_for(api_version, kind)
-        obj, strict = strategy.decode(sent, api_version, kind)
+        try:
+            obj, strict = strategy.decode(sent, api_version, kind)
+        except NoKindError as error:
+            raise status.bad_request(
+                f"the object provided is unrecognized (must be of type {kind}):"
+                f" {error.why} ({summarize_data(request.body)})"
+            ) from None
         scope.empties = getattr(strict, "empties", ())
         errors = [*duplicates, *strict]
         if duplicates and strict:

@@ -143,6 +143,10 @@ class Strategy:
     """Fill in what was not said. Idempotent: runs on everything read from a client, and
     again after mutating webhooks.
     """
+    set_defaults_of_applied: Change | None = None
+    """The same for the result of an apply, in which a custom object's nulls stay. None:
+    no difference.
+    """
     unstructured_defaulter: Change | None = None
     """The same for what admission has made of a custom object, which is pruned as well.
     None: by the kind that the object says it is.
