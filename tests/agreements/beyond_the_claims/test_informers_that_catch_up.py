@@ -146,3 +146,16 @@ def test_whose_deletion_is_queued_already_is_not_deleted_again() -> None:
     queue.replace([])
     deltas = [(delta.type, delta.key) for delta in (queue.pop() for _ in range(len(queue)))]
     assert deltas == [(ADDED, "brief"), (DELETED, "brief")]
+
+
+def test_under_what_nobody_is_filed_any_more_there_is_nothing() -> None:
+    indexer = Indexer({"colour": lambda obj: [obj["colour"]]})
+    for name, colour in (("a", "red"), ("b", "red"), ("a", "blue")):
+        indexer.set(name, {"metadata": {"name": name}, "colour": colour})
+    assert sorted(indexer.index_values("colour")) == ["blue", "red"]
+    assert [obj["metadata"]["name"] for obj in indexer.by_index("colour", "red")] == ["b"]
+    indexer.set("b", {"metadata": {"name": "b"}, "colour": "blue"})
+    assert indexer.index_values("colour") == ["blue"]
+    indexer.remove("a")
+    indexer.remove("b")
+    assert indexer.index_values("colour") == []

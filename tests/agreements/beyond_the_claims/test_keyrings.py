@@ -58,3 +58,12 @@ def test_of_two_passwords_for_one_registry_the_first_is_tried_first() -> None:
     for password in ("first", "second"):
         keyring.add({OWN: AuthConfig("me", password)})
     assert [tracked.auth.password for tracked in keyring.lookup("registry.example/app")] == ["first", "second"]
+
+
+def test_who_has_a_password_for_a_part_of_the_hub_shows_that_one() -> None:
+    """Upstream's `Lookup` asks for the default registry's only if nothing else fits."""
+    keyring = Keyring()
+    for registry in (HUB, "docker.io/library"):
+        keyring.add({registry: AuthConfig("me", registry)})
+    for image, shown in (("docker.io/library/nginx", "docker.io/library"), ("docker.io/team/app", HUB), ("nginx", HUB)):
+        assert [tracked.auth.password for tracked in keyring.lookup(image)] == [shown]
