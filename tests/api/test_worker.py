@@ -222,3 +222,27 @@ def test_what_is_let_go_is_freed_by_the_worker_a_moment_later(monkeypatch: pytes
     freed.clear()
     asyncio.run(scene(LARGE))
     assert freed == [threading.current_thread().name]
+
+
+def test_what_takes_long_to_free_goes_back_to_the_machine_at_once(monkeypatch: pytest.MonkeyPatch) -> None:
+    now, given = [0.0], list[float]()
+
+    class Thing:
+        def __init__(self, seconds: float) -> None:
+            self.seconds = seconds
+
+        def __del__(self) -> None:
+            now[0] += self.seconds
+
+    monkeypatch.setattr(worker, "SOON", 0)
+    monkeypatch.setattr(worker, "sleep", lambda _: None)
+    monkeypatch.setattr(worker, "perf_counter", lambda: now[0])
+    monkeypatch.setattr(worker, "give_back", lambda: given.append(now[0]))
+
+    async def scene() -> None:
+        done = let_go([Thing(HELD / 2), Thing(2 * HELD), Thing(3 * HELD)], LARGE + 1)
+        assert done is not None
+        await done
+
+    asyncio.run(scene())
+    assert given == [3 * HELD, 5 * HELD]

@@ -62,6 +62,11 @@ def keep_little() -> None:
     mallopt(M_MMAP_THRESHOLD, LARGE_PIECE)
 
 
+def give_back() -> None:
+    """Now; for whoever is no event loop."""
+    _c_library("malloc_trim")(0)
+
+
 def give_back_soon() -> None:
     """A moment from now on, for all who ask meanwhile. On virtual time, where nothing
     is to happen beside the loop, it stays where it is.

@@ -34,7 +34,7 @@ from typing import Any, Generic, TypeVar, TypeVarTuple
 
 from lifecycle.api import fast_json
 from lifecycle.api.clock import IN_A_TAB, VirtualTimeLoop
-from lifecycle.api.freed_memory import MUCH, give_back_soon
+from lifecycle.api.freed_memory import MUCH, give_back, give_back_soon
 
 LARGE = 16 << 10
 """Bytes of JSON, to be read and checked, from which on it is the worker's: the dearest
@@ -138,7 +138,17 @@ def _let_go_beside(
 
 
 def _free(things: list[Any]) -> None:
-    one_by_one(lambda _: things.pop() is None, range(len(things)))
+    """What was large goes back to the machine at once: half a gigabyte of it, later,
+    would take as long as nobody should wait.
+    """
+
+    def free(_: int) -> None:
+        began = perf_counter()
+        things.pop()
+        if perf_counter() - began > HELD:
+            give_back()
+
+    one_by_one(free, range(len(things)))
 
 
 def size_of(obj: Any) -> int:

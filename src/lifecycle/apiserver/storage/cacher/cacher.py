@@ -297,8 +297,7 @@ class Cacher:
             previous = self._objects.get(kv.key)
             written = self._written.pop(revision, None)
             self.unreadable.discard(kv.key)
-            put = event.type == "PUT"
-            current = (written or self._told(kv)) if put else None
+            current = (written or self._told(kv)) if event.type == "PUT" else None
             if previous is not None:
                 previous.superseded()
             if current is not None:
