@@ -6,6 +6,7 @@ import asyncio
 
 import pytest
 
+from lifecycle.api.resources import resource
 from lifecycle.api.wire import Object
 from lifecycle.cluster.one_node import OneNode, on_one_node
 from lifecycle.kubelet import pod_workers
@@ -97,3 +98,24 @@ def test_of_a_claim_that_leads_nowhere_the_event_names_all_that_the_pod_waits_fo
     lists = "unmounted volumes=[s v], unattached volumes=[], failed to process volumes=[v]"
     assert waited == f"Unable to attach or mount volumes: {lists}: error processing PVC default/data: PVC is not bound"
     assert set(failed) == {'MountVolume.SetUp failed for volume "s" : secret "none" not found'}
+
+
+def test_what_holds_a_pod_up_is_told_as_a_warning() -> None:
+    async def scene(node: OneNode) -> dict[str, str]:
+        node.kubelet.registration.network_error = NO_NETWORK
+        await node.run_pod("offline")
+        node.kubelet.registration.network_error = ""
+        await asyncio.sleep(60)
+        for place, pod in (("cgroup/cpu/kubepods.slice", "no-cgroup"), ("kubelet/pods", "no-directory")):
+            there, aside = node.directory / place, node.directory / "aside"
+            there.rename(aside)
+            there.touch()
+            await node.run_pod(pod)
+            there.unlink()
+            aside.rename(there)
+        events = (await node.admin.list(resource("events"), "default"))["items"]
+        return {event["reason"]: event["type"] for event in events}
+
+    kinds = on_one_node(scene)
+    held_up = ("NetworkNotReady", "FailedToCreatePodContainer", "FailedToMakePodDataDirectories")
+    assert {reason: kinds.get(reason) for reason in held_up} == dict.fromkeys(held_up, "Warning")
