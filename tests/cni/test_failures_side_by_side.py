@@ -10,7 +10,7 @@ from typing import Any
 
 import pytest
 
-from tests.cni.conftest import Host
+from tests.cni.conftest import DEBIAN, Host
 from tests.cni.test_side_by_side import masked
 
 ROUTES = [{"dst": "0.0.0.0/0"}]
@@ -276,6 +276,10 @@ WRONG = [
 
 
 def results_that_are_not_so(story: Story) -> None:
+    def check(conf: dict[str, Any]) -> None:
+        """The books are looked at by Debian's, which takes less time."""
+        story.call("CHECK", conf, path=str(DEBIAN))
+
     for plugin in ("bridge", "ptp"):
         conf = network(
             plugin, host_local(story.here, routes=ROUTES), **({"isGateway": True} if plugin == "bridge" else {})
@@ -301,8 +305,8 @@ def results_that_are_not_so(story: Story) -> None:
         for change in changes:
             changed = json.loads(json.dumps(result))
             change(changed)
-            story.call("CHECK", {**conf, "prevResult": changed})
-        story.call("CHECK", {**conf, "prevResult": result, "promiscMode": True})
+            check({**conf, "prevResult": changed})
+        check({**conf, "prevResult": result, "promiscMode": True})
         for command in (
             "ip route add 10.88.0.0/16 via 10.201.0.1",
             "ip route add 10.88.0.0/16 via 10.201.0.77 metric 9",
@@ -311,12 +315,12 @@ def results_that_are_not_so(story: Story) -> None:
             story.sh(command, inside=True)
             for gateway in ("10.201.0.1", "10.201.0.77", "10.201.0.78"):
                 routes = [{"dst": "10.88.0.0/16", "gw": gateway}]
-                story.call("CHECK", {**conf, "prevResult": {**result, "routes": routes}})
-            story.call("CHECK", {**conf, "prevResult": result})
+                check({**conf, "prevResult": {**result, "routes": routes}})
+            check({**conf, "prevResult": result})
         if plugin == "bridge":
             veth = next(link["ifname"] for link in story.host.ip("link") if link["ifname"].startswith("veth"))
             story.sh(f"ip link set {veth} nomaster")
-            story.call("CHECK", {**conf, "prevResult": result})
+            check({**conf, "prevResult": result})
         story.call("DEL", conf)
     story.call("CHECK", network("ptp", host_local(story.here)))
 
