@@ -17,10 +17,12 @@ from lifecycle.apiserver.audit.options import AuditOptions
 from lifecycle.cluster.cluster_config import ClusterConfig
 from lifecycle.cluster.follow import DEFAULT_COMMAND, follow
 
-_EVERYTHING = (
-    "{apiVersion: audit.k8s.io/v1, kind: Policy,"
-    " omitStages: [RequestReceived], rules: [{level: RequestResponse}]}"
-)
+_EVERYTHING = {
+    "apiVersion": "audit.k8s.io/v1",
+    "kind": "Policy",
+    "omitStages": ["RequestReceived"],
+    "rules": [{"level": "RequestResponse"}],
+}
 
 
 async def audited(
@@ -38,7 +40,7 @@ async def audited(
 
 def _log_everything(folder: Path) -> AuditOptions:
     policy = folder / "policy.yaml"
-    policy.write_text(_EVERYTHING)
+    policy.write_text(json.dumps(_EVERYTHING))
     return AuditOptions(policy_file=policy, log_path=folder / "audit.jsonl")
 
 

@@ -67,10 +67,10 @@ def built_from_config() -> Partly:
     in_order = [
         (each.allowed, each.reason.startswith(BY_RBAC)) for each in verdicts
     ] == [(True, False), (True, True)]
-    document: Object = {"authorizers": [{"type": "AlwaysDeny", "name": "never"}]}
+    document: Object = {"authorizers": [{"type": "AlwaysDeny", "name": "alwaysdeny"}]}
     file = ConfiguredAuthorizer(document, reader, Clock())
     before = at_once(file.authorize(JANE, asked())).allowed
-    file.reload({"authorizers": [{"type": "AlwaysAllow", "name": "always"}]})
+    file.reload({"authorizers": [{"type": "AlwaysAllow", "name": "alwaysallow"}]})
     changed = not before and at_once(file.authorize(JANE, asked())).allowed
     return Partly(in_order, changed)
 
