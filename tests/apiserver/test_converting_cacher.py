@@ -13,6 +13,7 @@ from lifecycle.api.wire import Object
 from lifecycle.apiserver.apiextensions import converting_cacher
 from lifecycle.apiserver.apiextensions.conversion_webhook import ConversionError
 from lifecycle.apiserver.apiextensions.converting_cacher import REVIEW, SELDOM, ConvertingCacher
+from lifecycle.apiserver.storage.cacher.cached_object import Cached
 from lifecycle.etcd.codec import encode_value
 from lifecycle.etcd.keys import registry_key
 from lifecycle.etcd.memory import MemoryStore
@@ -67,6 +68,20 @@ def test_much_is_converted_in_several_reviews_and_what_was_answered_is_kept() ->
         assert len(await made.decode_past(page.kvs)) == 5
         assert len(converter.asked) == 4
         assert not made._converted
+        await made.stop()
+
+    run_virtual(main())
+
+
+def test_what_its_own_version_wrote_before_anybody_read_is_converted_like_everything_else() -> None:
+    async def main() -> None:
+        store, converter = await filled([1, 1]), Converter()
+        made = cacher(store, converter)
+        (last,) = (await store.range(made.prefix, made.prefix + "~")).kvs[1:]
+        made.written(Cached(last.key, {"metadata": {}}, last.mod_revision, size=1))
+        await made.settle()
+        assert converter.asked == [["o0", "o1"]]
+        assert [cached.obj["apiVersion"] for cached in made.ordered()] == [CRDS.api_version] * 2
         await made.stop()
 
     run_virtual(main())

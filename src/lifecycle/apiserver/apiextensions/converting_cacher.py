@@ -100,6 +100,7 @@ class ConvertingCacher(Cacher):
     async def _read_everything(self) -> None:
         while True:
             page = await self._store.range(self.prefix, prefix_end(self.prefix))
+            self._written.clear()  # all of it is read anew, and so converted
             await self._convert(page.kvs)
             self._line.clear()
             with contextlib.suppress(NotConvertedError):  # somebody wrote in between
