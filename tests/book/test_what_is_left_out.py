@@ -20,6 +20,7 @@ from lifecycle.etcd import memory, sqlite
 from lifecycle.kubelet.allocation import allocation_manager
 from lifecycle.kubelet.kuberuntime import resize_actions
 from lifecycle.kubelet.kuberuntime.kuberuntime_gc import GC_PERIOD
+from lifecycle.kubelet.lifecycle import admit_handlers
 from lifecycle.kubelet.stats.summary import node_summary
 from tests.conftest import ROOT
 from tests.dns.cluster import answerer
@@ -121,6 +122,11 @@ def test_the_eviction_manager_looks_at_memory_only() -> None:
     left = "Of what a machine has left, this book's eviction manager measures memory only."
     assert told("kubelet/garbage-collection", left)
     assert set(asyncio.run(node_summary(HollowRuntime())).observations) == {"memory.available"}
+
+
+def test_nobody_asks_whether_a_kubelet_knows_what_a_pod_uses() -> None:
+    assert told("kubelet/admission-and-cgroups", "know every feature that the pod uses? This book's does not ask.")
+    assert "the features that a pod uses" in left_out(admit_handlers)
 
 
 def test_in_which_points_a_resize_is_simpler_here() -> None:

@@ -3,7 +3,8 @@
 Upstream: `pkg/kubelet/eviction/eviction_manager.go` (`Admit`), `sysctl/allowlist.go`
 and `safe_sysctls.go`, `cm/container_manager_linux.go` (`resourceAllocator.Admit`),
 `lifecycle/handlers.go` (`appArmorAdmitHandler`), `pkg/security/apparmor/validate.go`,
-`nodeshutdown/nodeshutdown_manager_linux.go` (`Admit`), v1.36.
+`nodeshutdown/nodeshutdown_manager_linux.go` (`Admit`), v1.36. Left out: whether this
+kubelet knows the features that a pod uses (`NewDeclaredFeaturesAdmitHandler`).
 """
 
 from __future__ import annotations
