@@ -155,7 +155,7 @@ async def _serve_spdy(connection: Connection, forward: Forward, where: str) -> N
         connection.close()
 
 
-@dataclass(slots=True)
+@dataclass(frozen=True, slots=True)
 class _Pair:
     """The streams of one connection, as far as they are there. `giving_up`: who waits
     for the rest of them.
