@@ -116,6 +116,7 @@ def test_a_shell_answers_what_is_typed(files: Kubectl) -> None:
     assert files("exec", "-i", "files", "-c", "c", "--", "sh", "-c", "cat", stdin="typed\n").stdout == "typed\n"
 
 
+@pytest.mark.parametrize("kubectl_binary", ["1.36"], indirect=True)
 def test_a_tag_that_does_not_exist_is_not_pulled(kubectl: Kubectl, cluster: BackgroundCluster, namespace: str) -> None:
     from kubernetes import client, watch
 
