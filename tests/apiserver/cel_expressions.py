@@ -9,12 +9,11 @@ from __future__ import annotations
 
 import asyncio
 import json
-import tempfile
 from pathlib import Path
 from typing import Any
 
 from tests.differential.player import Target
-from tests.differential.servers import HTTPTarget, ready, real_server
+from tests.differential.servers import HTTPTarget, ask_real_server
 
 ANSWERS = Path(__file__).parent / "cel_answers.json"
 GROUP, CRD = "cel.example.com", "/apis/apiextensions.k8s.io/v1/customresourcedefinitions"
@@ -68,22 +67,17 @@ async def values(target: Target, name: str, expressions: dict[str, str]) -> dict
     }
 
 
-async def _main(kubeconfig: Path) -> None:
-    async with HTTPTarget(kubeconfig) as target:
-        await ready(target)
-        answers: dict[str, Any] = {}
-        expressions = list(json.loads(ANSWERS.read_text()))
-        for first in range(0, len(expressions), AT_ONCE):
-            asked = {f"f{number}": rule for number, rule in enumerate(expressions[first : first + AT_ONCE])}
-            said = await values(target, f"things{first}", asked)
-            answers |= {rule: said[field] for field, rule in asked.items()}
-            print(len(answers), flush=True)
-    ANSWERS.write_text(json.dumps(answers, indent=0, ensure_ascii=False) + "\n")
+async def answers(target: HTTPTarget) -> dict[str, Any]:
+    """To all that are kept."""
+    said: dict[str, Any] = {}
+    expressions = list(json.loads(ANSWERS.read_text()))
+    for first in range(0, len(expressions), AT_ONCE):
+        asked = {f"f{number}": rule for number, rule in enumerate(expressions[first : first + AT_ONCE])}
+        by_field = await values(target, f"things{first}", asked)
+        said |= {rule: by_field[field] for field, rule in asked.items()}
+        print(len(said), flush=True)
+    return said
 
 
 if __name__ == "__main__":
-    with (
-        tempfile.TemporaryDirectory(prefix="cel-", ignore_cleanup_errors=True) as folder,
-        real_server(Path(folder)) as kubeconfig,
-    ):
-        asyncio.run(_main(kubeconfig))
+    ANSWERS.write_text(json.dumps(ask_real_server(answers), indent=0, ensure_ascii=False) + "\n")

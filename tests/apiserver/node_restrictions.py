@@ -6,15 +6,13 @@ administrator asks in the name of a node, and nodes have all rights: no authoriz
 
 from __future__ import annotations
 
-import asyncio
 import json
-import tempfile
 from pathlib import Path
 from typing import Any
 
 from tests.differential.answers import settled
 from tests.differential.player import Target
-from tests.differential.servers import HTTPTarget, ready, real_server
+from tests.differential.servers import ask_real_server
 
 ANSWERS = Path(__file__).parent / "node_restriction_answers.json"
 NODE = "one"
@@ -118,15 +116,5 @@ async def answers(target: Target) -> list[Any]:
     return said
 
 
-async def _main(kubeconfig: Path) -> None:
-    async with HTTPTarget(kubeconfig) as target:
-        await ready(target)
-        ANSWERS.write_text("[\n" + ",\n".join(map(json.dumps, await answers(target))) + "\n]\n")
-
-
 if __name__ == "__main__":
-    with (
-        tempfile.TemporaryDirectory(prefix="node-", ignore_cleanup_errors=True) as folder,
-        real_server(Path(folder)) as kubeconfig,
-    ):
-        asyncio.run(_main(kubeconfig))
+    ANSWERS.write_text("[\n" + ",\n".join(map(json.dumps, ask_real_server(answers))) + "\n]\n")

@@ -10,10 +10,11 @@ import ssl
 import subprocess
 import sys
 import tempfile
-from collections.abc import Iterator
+from collections.abc import Awaitable, Callable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
 from types import TracebackType
+from typing import TypeVar
 from urllib.parse import urlsplit
 
 import aiohttp
@@ -25,6 +26,8 @@ from tests.live.real_programs import RealControlPlane
 
 LOOPBACK = ("127.0.0.1", "localhost", "::1")
 START = 60.0
+
+T = TypeVar("T")
 
 
 class NotAvailableError(Exception):
@@ -156,3 +159,18 @@ async def ready(target: HTTPTarget) -> None:
             return
         await asyncio.sleep(0.2)
     raise NotAvailableError("the server does not become ready")
+
+
+def ask_real_server(questions: Callable[[HTTPTarget], Awaitable[T]]) -> T:
+    """What comes of asking a real server that nobody has asked anything before. Raises NotAvailableError."""
+
+    async def ask(kubeconfig: Path) -> T:
+        async with HTTPTarget(kubeconfig) as target:
+            await ready(target)
+            return await questions(target)
+
+    with (
+        tempfile.TemporaryDirectory(prefix="real-", ignore_cleanup_errors=True) as folder,
+        real_server(Path(folder)) as kubeconfig,
+    ):
+        return asyncio.run(ask(kubeconfig))

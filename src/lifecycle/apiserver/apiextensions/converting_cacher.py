@@ -102,7 +102,6 @@ class ConvertingCacher(Cacher):
             page = await self._store.range(self.prefix, prefix_end(self.prefix))
             self._written.clear()  # all of it is read anew, and so converted
             await self._convert(page.kvs)
-            self._line.clear()
             with contextlib.suppress(NotConvertedError):  # somebody wrote in between
                 return await super()._read_everything()
 

@@ -69,6 +69,8 @@ kind: what is done with them is done to something else. Upstream: the storages o
 `EvictionREST`, `ScaleREST`).
 """
 
+CREATE_TOKEN = bounded(create_token)
+
 
 class ResourceHandler(RestHandler):
     """Serves every resource of discovery."""
@@ -138,7 +140,7 @@ class ResourceHandler(RestHandler):
         if info.verb not in row.verbs and name != "proxy":
             raise status.method_not_allowed()
         if (resource.group, resource.plural, name) in self.virtual_subresources:
-            return await bounded(create_token)(self, request, scope)
+            return await CREATE_TOKEN(self, request, scope)
         verbs = KIND_VERBS.get((row.group, row.kind))
         if verbs is not None:
             return await verbs[info.verb](self, request, scope)
