@@ -29,6 +29,7 @@ from lifecycle.apiserver.storage.cacher import cacher as cacher_module
 from lifecycle.apiserver.storage.cacher.cache_watcher import AT_A_TIME, CacheWatcher, Criteria
 from lifecycle.apiserver.storage.cacher.cached_object import Cached, with_resource_version
 from lifecycle.apiserver.storage.cacher.cacher import Cacher
+from lifecycle.apiserver.storage.stats import SAMPLE, Stats, StorageStats
 from lifecycle.etcd.codec import encode_value
 from lifecycle.etcd.keys import registry_key, resource_prefix
 from lifecycle.etcd.memory import MemoryStore
@@ -83,6 +84,38 @@ def test_the_pods_of_a_node_are_looked_up_not_looked_for() -> None:
         await store.delete(late)  # a guard reads what is in the store, told to the cache or not
         assert [obj["metadata"]["name"] for obj in reader.pods_on("n3")] == ["p23"]
         assert [*reader.pods_on("nowhere")] == []
+        await cacher.stop()
+
+    run_virtual(main())
+
+
+def test_flow_control_looks_at_a_few_objects_however_many_there_are() -> None:
+    """It looks at each list that somebody asks for: on five thousand nodes that is five thousand times five thousand."""
+
+    async def main() -> None:
+        store = MemoryStore()
+        for number in range(2 * SAMPLE):
+            await store.put(registry_key(PODS, "a", f"p{number:02}"), encode_value(pod("a", f"p{number:02}")))
+        cacher = await started(store)
+        stats = StorageStats({("", "pods"): cacher})
+        first = cacher.ordered()[:SAMPLE]
+        assert cacher.first(SAMPLE) == first
+        size = sum(len(cached.json) for cached in first) // SAMPLE
+        assert stats.stats("", "pods") == Stats(2 * SAMPLE, size)
+
+        looked_at: list[str] = []
+
+        class Counted(dict[str, Cached]):
+            def __getitem__(self, key: str) -> Cached:
+                looked_at.append(key)
+                return super().__getitem__(key)
+
+        await store.delete(registry_key(PODS, "a", "p00"))
+        cacher.catch_up()
+        cacher._objects = Counted(cacher._objects)
+        assert stats.stats("", "pods") is not None
+        assert len(looked_at) == SAMPLE
+        assert stats.stats("", "nodes") is None
         await cacher.stop()
 
     run_virtual(main())

@@ -39,7 +39,7 @@ class StorageStats:
         cacher = self._cachers.get((group, plural))
         if cacher is None:
             return None
-        sample = cacher.ordered()[:SAMPLE]
+        sample = cacher.first(SAMPLE)
         size = (
             sum(len(cached.json) for cached in sample) // len(sample) if sample else 0
         )

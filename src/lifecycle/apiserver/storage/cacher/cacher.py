@@ -22,6 +22,7 @@ import asyncio
 import logging
 from collections import defaultdict, deque
 from collections.abc import Callable, Iterable, Sequence
+from itertools import islice
 
 from lifecycle.api.pauses import Pauses
 from lifecycle.api.resources import Resource
@@ -404,10 +405,12 @@ class Cacher:
             rows = self._rows[namespace] = [self._objects[key] for key in keys]
         return rows
 
+    def first(self, count: int) -> list[Cached]:
+        """So many of them, the first in key order."""
+        return [self._objects[key] for key in islice(self._keys.get("") or (), count)]
+
     def on_node(self, node: str) -> Iterable[Cached]:
-        """The pods that are bound to a node, in no order. Valid until the next
-        change.
-        """
+        """Pods that are bound to a node, in no order. Valid until the next change."""
         return self._on_node.get(node, {}).values()
 
     def candidates(self, criteria: Criteria, *, indexed: bool = True) -> list[Cached]:
@@ -465,12 +468,8 @@ class Cacher:
 
     def interested(self, namespace: str, name: str) -> int:
         """How many watch everything, this namespace, or this name."""
-        watchers = self._watchers.get
-        return (
-            len(watchers((), ()))
-            + len(watchers(("namespace", namespace), ()))
-            + len(watchers(("name", name), ()))
-        )
+        drawers = (), ("namespace", namespace), ("name", name)
+        return sum(len(self._watchers.get(drawer, ())) for drawer in drawers)
 
     def watchers(self) -> list[CacheWatcher]:
         """Everybody who watches now."""
