@@ -38,6 +38,7 @@ async def compare_cluster(
     name: str = "the embedded cluster",
     pause: float = 0.5,
     patience: float = 120.0,
+    pace: float = 1.0,
     on_step: Callable[[Step], None] | None = None,
     like_recorded: bool = True,
     given: str = "",
@@ -48,7 +49,8 @@ async def compare_cluster(
     Scenarios kept as data are used as they are; others are derived from the recording.
     If the target has a method `watch(path)`, an asynchronous iterator of watch events,
     the scenario's watches are compared as well. Only the admin's questions are asked.
-    `on_step` hears of every step before it is taken. `like_recorded`: the target has
+    `on_step` hears of every step before it is taken. `pause`, `patience` and `pace` are
+    `run_scenario`'s. `like_recorded`: the target has
     the recorded cluster's nodes and add-ons. `given`: where the target had its answers
     from, if it did not work them out. `audit`: the target's own audit log, asked for
     when all is over.
@@ -66,7 +68,12 @@ async def compare_cluster(
     start = asyncio.get_running_loop().time()
     async with _watching(target, questions, start) as lines:
         ours = await run_scenario(
-            target, questions, pause=pause, patience=patience, on_step=on_step
+            target,
+            questions,
+            pause=pause,
+            patience=patience,
+            pace=pace,
+            on_step=on_step,
         )
     theirs = [
         exchange

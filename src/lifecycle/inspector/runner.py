@@ -60,6 +60,7 @@ async def run_scenario(
     *,
     pause: float = 1.0,
     patience: float = 120.0,
+    pace: float = 1.0,
     kubectl: Callable[[Step, float], bool] | None = None,
     on_step: Callable[[Step], None] | None = None,
 ) -> list[Exchange]:
@@ -67,7 +68,8 @@ async def run_scenario(
 
     `kubectl(step, t)` runs a kubectl step and returns True, or False to have its plain
     request sent instead. `pause` seconds pass after things have settled, so that
-    trailing events are in; `patience` is how long settling may take (TimeoutError).
+    trailing events are in; `patience` is how long settling may take (TimeoutError). So
+    many seconds of the scenario pass in one: `pace` is for who has nothing to wait for.
     Only the admin's questions are asked: a recording does not say which token others
     held.
     """
@@ -93,10 +95,10 @@ async def run_scenario(
             continue
         if step.t is not None:
             prepared = not scenario.steps[0].recorded
-            base = (
-                clock() - step.t + (LEAD if prepared else 0.0) if base is None else base
-            )
-            await asyncio.sleep(base + step.t - clock())
+            now = clock() * pace
+            if base is None:
+                base = now - step.t + (LEAD if prepared else 0.0)
+            await asyncio.sleep((base + step.t - now) / pace)
         exchange = await _ask(target, scenario.name, step, answers, start)
         if step.recorded and not step.kubectl:
             answers[step.number] = exchange.response
