@@ -17,6 +17,13 @@ from lifecycle.cluster.cluster import Cluster
 from lifecycle.cluster.cluster_config import ClusterConfig
 
 PODS = 10_000
+TOLD = 5_000
+"""After so many pods a line says how far it is."""
+
+
+def tell(what: str, seconds: float) -> None:
+    """How far it is, for who waits: on standard error, as the figures are on standard output."""
+    print(f"  {seconds:7.1f} s  {what} ({peak_memory_mib():,.0f} MiB)", file=sys.stderr, flush=True)
 
 
 async def measure(nodes: int, pods: int) -> dict[str, float]:
@@ -28,6 +35,7 @@ async def measure(nodes: int, pods: int) -> dict[str, float]:
     cluster = Cluster(ClusterConfig(nodes=nodes, https=False, ready_timeout=1200))
     await cluster.start()
     booted, boot_computed = elapsed(), computed()
+    tell(f"{nodes:,} nodes are there", booted)
     favour_throughput()
     client = cluster.client("bench")
     running: set[str] = set()
@@ -37,7 +45,10 @@ async def measure(nodes: int, pods: int) -> dict[str, float]:
         stream = await client.watch(resource("pods"), "default", resource_version="0", bookmarks=False)
         async for frame in stream:
             if frame.object.get("status", {}).get("phase") == "Running":
+                before = len(running)
                 running.add(frame.object["metadata"]["uid"])
+                if len(running) > before and not len(running) % TOLD:
+                    tell(f"{len(running):,} of {pods:,} pods are Running", elapsed())
                 if len(running) >= pods:
                     done.set()
                     return
