@@ -2,8 +2,8 @@
 
 Each figure is kept with the day on which it was measured.
 
-Names: journey, requests, fanout, scale, scheduling, building, linux (real containers: needs root),
-live_page (a Chromium and the built site). Without a name, all of them but what takes most of an hour: largest.
+Names: starting, journey, requests, beside_real (needs `KUBE_BIN`), fanout, services, scale, scheduling, building, linux (real
+containers: needs root), live_page (a Chromium and the built site). Without a name, all of them but what takes most of an hour: largest.
 """
 
 from __future__ import annotations
@@ -20,7 +20,19 @@ from pathlib import Path
 from benchmarks.measure import Result
 from benchmarks.picture import draw
 
-NAMES = ("journey", "requests", "fanout", "scale", "scheduling", "building", "linux", "live_page")
+NAMES = (
+    "starting",
+    "journey",
+    "requests",
+    "beside_real",
+    "fanout",
+    "services",
+    "scale",
+    "scheduling",
+    "building",
+    "linux",
+    "live_page",
+)
 ONLY_BY_NAME = ("largest",)
 RESULTS = Path(__file__).resolve().parent / "results"
 

@@ -24,13 +24,17 @@ Make = Callable[[], bytes]
 """Makes the next request, complete with head and body."""
 
 
+LAST_CHUNK = b"0\r\n\r\n"
+
+
 class _Connection(asyncio.Protocol):
-    """One connection: `ask` sends a request and waits for its whole answer."""
+    """One connection: `ask` sends a request and waits for its whole answer, whose length is told, or which comes in chunks."""
 
     def __init__(self) -> None:
         self._transport: asyncio.Transport
-        self._head = b""
+        self._head = self._tail = b""
         self._missing = self._status = 0
+        self._in_chunks = False
         self._waiter: asyncio.Future[int] | None = None
         self.closed = False
 
@@ -43,19 +47,31 @@ class _Connection(asyncio.Protocol):
             self._waiter.set_exception(exc or ConnectionResetError("the server hung up"))
 
     def data_received(self, data: bytes) -> None:
-        if not self._missing:  # a new answer: read its head, then only count
+        if self._in_chunks:
+            self._take_chunks(data)
+        elif not self._missing:  # a new answer: read its head, then only count
             self._head += data
             end = self._head.find(b"\r\n\r\n")
             if end < 0:
                 return
             head, self._head = self._head, b""
-            place = head.lower().index(b"content-length:", 0, end) + 15
             self._status = int(head[9:12])
-            self._missing = end + 4 + int(head[place : head.index(b"\r", place)]) - len(head)
+            place = head.lower().find(b"content-length:", 0, end) + 15
+            if place < 15:
+                self._take_chunks(head[end + 4 :])
+            else:
+                self._missing = end + 4 + int(head[place : head.index(b"\r", place)]) - len(head)
         else:
             self._missing -= len(data)
-        if not self._missing and self._waiter is not None and not self._waiter.done():
+        if not self._missing and not self._in_chunks and self._waiter is not None and not self._waiter.done():
             self._waiter.set_result(self._status)
+
+    def _take_chunks(self, data: bytes) -> None:
+        """Only one request is under way, so the last chunk is the last that comes."""
+        self._tail = (self._tail + data)[-len(LAST_CHUNK) :]
+        self._in_chunks = self._tail != LAST_CHUNK
+        if not self._in_chunks:
+            self._tail = b""
 
     def ask(self, request: bytes) -> asyncio.Future[int]:
         self._waiter = asyncio.get_running_loop().create_future()

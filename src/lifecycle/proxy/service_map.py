@@ -153,6 +153,10 @@ def _health_check_node_port(spec: Object, external_local: bool) -> int:
     )
 
 
+def _name(port: ServicePort) -> ServicePortName:
+    return port.name
+
+
 class ServicePortMap:
     """All entries, by Service. `update` and `remove` say whether anything changed that
     rules are made of.
@@ -199,7 +203,8 @@ class ServicePortMap:
         sync; ours is one of those orders.
         """
         for key in sorted(self._by_service):
-            yield from sorted(self._by_service[key], key=lambda port: port.name)
+            ports = self._by_service[key]
+            yield from ports if len(ports) == 1 else sorted(ports, key=_name)
 
     def __len__(self) -> int:
         return sum(len(ports) for ports in self._by_service.values())

@@ -49,6 +49,7 @@ from lifecycle.proxy.iptables.sync_proxy_rules import (
     sync_proxy_rules,
 )
 from lifecycle.proxy.iptables.tables import RestoreError
+from lifecycle.proxy.iptables.written_service import WrittenServices
 from lifecycle.proxy.proxy_health import ProxyHealth
 from lifecycle.proxy.service_health import ServiceHealthServer
 from lifecycle.proxy.service_map import ServicePortMap
@@ -64,6 +65,7 @@ def _written(
     config: ProxierConfig,
     existing: Collection[str],
     changed: Collection[ServiceKey] | None,
+    written: WrittenServices,
 ) -> tuple[str, tuple[int, int]]:
     """The rules as text, and how many they are in each table."""
     rules = sync_proxy_rules(
@@ -73,6 +75,7 @@ def _written(
         config,
         existing_nat_chains=existing,
         changed=changed,
+        written=written,
     )
     return rules.text(), (rules.filter_rule_count, rules.nat_rule_count)
 
@@ -119,6 +122,7 @@ class Proxier:
             ServiceHealthServer(listen, self.health.is_healthy) if listen else None
         )
         self._conntrack = conntrack
+        self._written: WrittenServices = {}
         self._changed: set[ServiceKey] = set()
         self._need_full_sync = True
         self._last_full_sync = 0.0
@@ -309,6 +313,7 @@ class Proxier:
             self.config,
             existing,
             None if full else changed,
+            self._written,
         )
         await self.sink.restore_all(text)
         self.last_rule_counts = counts
@@ -320,7 +325,8 @@ class Proxier:
         """
         now = asyncio.get_running_loop().time()
         waited = now - self._last_cleanup > self.config.sync_period
-        if not waited and is_large_cluster(self.services, self.endpoints, self.config):
+        served = (self.endpoints[service.name] for service in self.services)
+        if not waited and is_large_cluster(served, self.config):
             return ()
         self._last_cleanup = now
         return await self.sink.chains("nat")

@@ -27,6 +27,13 @@ class RestoreInput:
     deleted_chains: int = 0
     skipped_nat_rules: int = 0
 
+    def add(self, other: RestoreInput) -> None:
+        """The other one's lines, behind those that are here."""
+        self.filter_chains += other.filter_chains
+        self.filter_rules += other.filter_rules
+        self.nat_chains += other.nat_chains
+        self.nat_rules += other.nat_rules
+
     @property
     def filter_rule_count(self) -> int:
         """Rules in the filter table after this sync. Upstream: the metric

@@ -8,7 +8,7 @@ Upstream: `pkg/proxy/iptables/proxier.go` (`syncProxyRules`), v1.36.
 
 from __future__ import annotations
 
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from ipaddress import ip_address
 
@@ -27,6 +27,7 @@ from lifecycle.proxy.iptables.chains import (
 from lifecycle.proxy.iptables.config import ProxierConfig
 from lifecycle.proxy.iptables.restore_input import RestoreInput, chain_line
 from lifecycle.proxy.iptables.service_rules import LOCALHOST_COUNTER, ServiceRules
+from lifecycle.proxy.iptables.written_service import WrittenService, WrittenServices
 from lifecycle.proxy.node_port_addresses import NodePortAddresses
 from lifecycle.proxy.service_map import ServicePortMap
 from lifecycle.proxy.topology import categorize_endpoints, serving_terminating
@@ -71,10 +72,15 @@ def sync_proxy_rules(
     *,
     existing_nat_chains: Collection[str] = (),
     changed: Collection[ServiceKey] | None = None,
+    written: WrittenServices | None = None,
 ) -> RestoreInput:
     """The input for `iptables-restore`. `changed`: the Services whose own chains are to
-    be written; None means all (a full sync).
+    be written; None means all (a full sync). `written` keeps from one sync to the next
+    what need not be worked out again.
     """
+    written = {} if written is None else written
+    if changed is None:
+        written.clear()
     out = RestoreInput()
     out.filter_chains.extend(map(chain_line, FILTER_CHAINS))
     out.nat_chains.extend(map(chain_line, NAT_CHAINS))
@@ -87,29 +93,27 @@ def sync_proxy_rules(
     )
     if localhost:
         _write_localnet_guard(out)
-    service_ports = list(services)
-    with_comments = not is_large_cluster(services, endpoints, config)
+    served = [(service, endpoints[service.name]) for service in services]
+    with_comments = not is_large_cluster((behind for _, behind in served), config)
     active: set[str] = set()
-    for service in service_ports:
-        categories = categorize_endpoints(
-            endpoints[service.name], service, node.name, node.labels
-        )
+    for service, behind in served:
+        left_out = changed is not None and service.key not in changed
+        if left_out and not existing_nat_chains:  # or all chains have to be named
+            before = written.get(service.name)
+            if before is not None:
+                out.add(before.captures)
+                out.skipped_nat_rules += before.own_rules
+                continue
         rules = ServiceRules(
             service,
-            categories,
+            categorize_endpoints(behind, service, node.name, node.labels),
             config=config,
             node_ip=node.ip,
             localhost_counter=localhost and LOCALHOST_COUNTER in node.counters,
             with_comments=with_comments,
         )
-        rules.write_captures(out)
         active.update(rules.own_chains())
-        if changed is None or service.key in changed:
-            rules.write_own_chains(out)
-        else:
-            skipped = RestoreInput()
-            rules.write_own_chains(skipped)
-            out.skipped_nat_rules += len(skipped.nat_rules)
+        written[service.name] = _write_service(out, rules, left_out=left_out)
     _delete_stale(out, existing_nat_chains, active)
     _write_node_ports_jump(
         out,
@@ -161,15 +165,12 @@ def _usable(endpoint: Endpoint) -> bool:
 
 
 def is_large_cluster(
-    services: ServicePortMap, endpoints: EndpointsMap, config: ProxierConfig
+    endpoints: Iterable[Sequence[Endpoint]], config: ProxierConfig
 ) -> bool:
-    """Whether there are so many endpoints that it pays to write less. Upstream:
-    `largeClusterMode`.
+    """Whether there are so many endpoints, those of each service port, that it pays to
+    write less. Upstream: `largeClusterMode`.
     """
-    return (
-        sum(len(endpoints[service.name]) for service in services)
-        > config.large_cluster_endpoints
-    )
+    return sum(map(len, endpoints)) > config.large_cluster_endpoints
 
 
 def _write_masquerade(out: RestoreInput, config: ProxierConfig) -> None:
@@ -198,6 +199,20 @@ def _write_localnet_guard(out: RestoreInput) -> None:
         " -d 127.0.0.0/8 ! -s 127.0.0.0/8 -m conntrack ! --ctstate"
         " RELATED,ESTABLISHED,DNAT -j DROP"
     )
+
+
+def _write_service(
+    out: RestoreInput, rules: ServiceRules, *, left_out: bool
+) -> WrittenService:
+    captures, own = RestoreInput(), RestoreInput()
+    rules.write_captures(captures)
+    rules.write_own_chains(own)
+    out.add(captures)
+    if left_out:
+        out.skipped_nat_rules += len(own.nat_rules)
+    else:
+        out.add(own)
+    return WrittenService(captures, len(own.nat_rules))
 
 
 def _delete_stale(
