@@ -5,7 +5,7 @@ Namespaces have been listed, every question gets SERVFAIL, which makes a resolve
 again, rather than an NXDOMAIN that it would believe.
 
 Upstream: CoreDNS 1.14 (`core/dnsserver/server.go`, `plugin/kubernetes/setup.go`). Left
-out: forwarding of names outside the cluster, the cache, metrics, DNS over TLS.
+out: forwarding of names outside the cluster and a cache for it, metrics, DNS over TLS.
 """
 
 from __future__ import annotations
@@ -14,6 +14,7 @@ import asyncio
 import random
 import struct
 from collections import deque
+from collections.abc import Callable
 from contextlib import nullcontext, suppress
 from typing import Any
 
@@ -23,13 +24,18 @@ from lifecycle.api.resources import resource
 from lifecycle.api.wire import Object
 from lifecycle.api.worker import LARGE, beside
 from lifecycle.client.rest import Client
-from lifecycle.client.shared_informer import SharedInformerFactory
+from lifecycle.client.shared_informer import (
+    Handlers,
+    SharedInformer,
+    SharedInformerFactory,
+)
 from lifecycle.dns.answering import Answerer
 from lifecycle.dns.kubernetes_plugin import KubernetesPlugin
 from lifecycle.dns.records import SERVFAIL, Answer
 from lifecycle.dns.service_index import ServiceIndex
 from lifecycle.dns.sockets import Sockets, open_sockets
 from lifecycle.dns.wire import Reply, reply_to
+from lifecycle.dns.written_replies import WrittenReplies
 
 IDLE_SECONDS = 10.0
 """A TCP connection that asks nothing, or takes no answer, for this long is closed."""
@@ -82,15 +88,20 @@ class ClusterDNS:
         Who asks little waits for nobody.
         """
         self._connections: set[asyncio.StreamWriter] = set()
+        self.written = WrittenReplies()
         self._handlers = [
-            (
-                informer,
-                informer.add_event_handler(
-                    self._changed, lambda old, new: self._changed(new), self._changed
-                ),
+            self._followed(informer, changed)
+            for informer, changed in zip(
+                self._informers, (self._changed, self._changed, self._forget)
             )
-            for informer in self._informers[:2]
         ]
+
+    def _followed(
+        self, informer: SharedInformer, changed: Callable[[Object], None]
+    ) -> tuple[SharedInformer, Handlers]:
+        return informer, informer.add_event_handler(
+            changed, lambda old, new: changed(new), changed
+        )
 
     @property
     def has_synced(self) -> bool:
@@ -112,11 +123,12 @@ class ClusterDNS:
         self.port = listening[0].getsockname()[1]
         tcp = await asyncio.start_server(self._serve_tcp, sock=listening[0])
         udp, _ = await loop.create_datagram_endpoint(
-            lambda: _Datagrams(self), sock=listening[1]
+            lambda: _Datagrams(self, self.written), sock=listening[1]
         )
         try:
             for informer in self._informers:
                 await informer.wait_for_sync()
+            self.written.forget()  # that nothing was known yet
             self.started.set()
             await asyncio.Event().wait()
         finally:
@@ -135,7 +147,11 @@ class ClusterDNS:
 
     def _changed(self, obj: Object) -> None:
         self.index.modified = int(self.clock.now())
+        self._forget(obj)
+
+    def _forget(self, obj: Object) -> None:
         self.answerer.forget()
+        self.written.forget()
 
     async def _serve_tcp(
         self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter
@@ -169,8 +185,11 @@ class _Datagrams(asyncio.DatagramProtocol):
     others: the system hands over dozens at a time.
     """
 
-    def __init__(self, server: ClusterDNS) -> None:
+    def __init__(
+        self, server: ClusterDNS, written: WrittenReplies | None = None
+    ) -> None:
         self._server = server
+        self._written = written or WrittenReplies()
         self._transport: asyncio.DatagramTransport | None = None
         self._waiting: deque[tuple[bytes, Any]] = deque()
         self._answering: asyncio.Task[None] | None = None
@@ -198,11 +217,16 @@ class _Datagrams(asyncio.DatagramProtocol):
             await pauses.pause()
 
     def _answer(self, data: bytes, addr: Any) -> None:
+        if said := self._written.to(data):
+            self._send(said, addr)
+            return
         reply = self._server.reply_to(data, tcp=False)
         if reply is None:
             return
         if reply.weight <= LARGE:
-            self._send(reply.packet(), addr)
+            packet = reply.packet()
+            self._written.keep(data, reply, packet)
+            self._send(packet, addr)
         elif len(self._writing) < MOST_LONG_REPLIES:
             task = asyncio.ensure_future(self._write(reply, addr))
             self._writing.add(task)

@@ -105,10 +105,15 @@ class Reply:
         count = len(answer.answer) + len(answer.authority) + len(answer.additional)
         return RECORD_WEIGHT * min(count, self.size // RECORD_HEAD.size)
 
+    @property
+    def is_certain(self) -> bool:
+        """Whether there is nothing to throw dice for."""
+        return len(self.answer.answer) + len(self.answer.additional) <= 1
+
     def packet(self) -> bytes:
         """Its bytes; empty if there is no room even without records."""
         answer = self.answer
-        if len(answer.answer) + len(answer.additional) > 1:
+        if not self.is_certain:
             # so many do not fit, whatever they are: it will show that some are missing
             most = self.size // RECORD_HEAD.size
             answer = answer.dealt(random.Random(self.seed), most)
