@@ -2,7 +2,7 @@
 
 Each figure is kept with the day on which it was measured.
 
-Names: starting, journey, requests, beside_real (needs `KUBE_BIN`), fanout, services, scale, scheduling, building, linux (real
+Names: starting, journey, requests, beside_real (needs `KUBE_BIN`), fanout, services, curves, scale, scheduling, building, linux (real
 containers: needs root), live_page (a Chromium and the built site). Without a name, all of them but what takes most of an hour: largest.
 """
 
@@ -27,6 +27,7 @@ NAMES = (
     "beside_real",
     "fanout",
     "services",
+    "curves",
     "scale",
     "scheduling",
     "building",

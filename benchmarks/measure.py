@@ -30,10 +30,13 @@ class Result:
     better: str = "lower"
     samples: list[float] = field(default_factory=list)
     note: str = ""
+    curve: str = ""
+    at: float | None = None
+    """Of a point of a curve: which, and at what size."""
 
     def to_dict(self) -> dict[str, Any]:
         """As JSON."""
-        return asdict(self)
+        return {key: value for key, value in asdict(self).items() if key not in ("curve", "at") or self.curve}
 
 
 async def repeated(

@@ -20,6 +20,7 @@ from lifecycle.figures import (
     cgroup_tree,
     columns,
     control_loops,
+    cost_curves,
     costs,
     cpus,
     endpoint_slices,
@@ -265,6 +266,10 @@ OF_DATA: dict[str, Callable[[], Drawn]] = {
     "columns-one": lambda: columns.draw_columns(("x",), (COLUMN[:1],), []),
     "costs": lambda: costs.draw_costs(
         {1: {"kubelet": 5, "scheduler": 1}, 10: {"kubelet": 40, "scheduler": 39, "gc": 0}, 100: {"gc": 3, "kubelet": 9}}
+    ),
+    "cost-curves": lambda: cost_curves.draw_cost_curves(
+        {"pods": ((10, 0.1), (100, 1.0), (1000, 10.0)), "watchers": ((10, 0.2), (100, 0.2))},
+        {"watchers": ((10, 0.1), (100, 1.0))},
     ),
     "cpus": lambda: cpus.draw_cpus(CPUTopology.regular(2, 2), {"system": frozenset({0}), "pair": frozenset({1, 5})}),
     "hints": lambda: endpoint_slices.draw_hints(

@@ -7,9 +7,12 @@ from dataclasses import dataclass, field
 from typing import Any
 
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 from matplotlib.colors import to_hex
 from matplotlib.figure import Figure
 
+from lifecycle.figures.cost_curves import draw_cost_curves, exponent
 from lifecycle.figures.costs import APART, COLOURS, draw_costs
 from lifecycle.figures.lanes import draw_lanes
 from lifecycle.figures.picture import BAD, GOOD
@@ -97,6 +100,27 @@ def test_no_component_is_left_out_because_colours_have_run_out() -> None:
     figure = draw_costs({1: many})
     assert words(figure) == [f" {name}" for name in many]
     assert figure.axes[0].texts[len(COLOURS)].get_color() == COLOURS[0]
+
+
+def test_a_curve_is_named_with_its_steepness_where_it_is_largest_and_the_other_sides_is_broken() -> None:
+    nodes, watchers = ((1, 1.0), (10, 1.0), (100, 100.0)), ((10, 0.5), (1000, 0.5))
+    figure = draw_cost_curves({"watchers": watchers, "nodes": nodes}, {"watchers": ((10, 0.1), (1000, 9.0))})
+    [axes] = figure.axes
+    lines = [[tuple(point) for point in line.get_xydata()] for line in axes.lines]
+    assert lines == [list(nodes), list(watchers), [(10, 0.1), (1000, 9.0)]]
+    assert [line.get_linestyle() for line in axes.lines] == ["-", "-", "--"]
+    assert axes.lines[1].get_color() == axes.lines[2].get_color() == COLOURS[1]
+    assert words(figure) == ["  nodes: 2.0", "  watchers: 0.0"]
+    assert (axes.get_xscale(), axes.get_yscale()) == ("log", "log")
+    assert axes.get_xlim()[1] > 1000, "names stand right of the last point"
+    assert (axes.get_xlabel(), axes.get_ylabel()) == ("how many", "seconds")
+
+
+@given(st.floats(0.5, 3), st.floats(1e-6, 1e3), st.floats(2, 1e6))
+def test_the_exponent_of_a_power_is_that_power(power: float, price: float, size: float) -> None:
+    assert exponent([(1, 5.0), (size, price * size**power), (3 * size, price * (3 * size) ** power)]) == pytest.approx(
+        power
+    )
 
 
 def test_a_nodes_bar_is_the_sum_of_all_plugins_and_only_large_pieces_are_numbered() -> None:
