@@ -36,6 +36,7 @@ def draw_cost_curves(
     """
     [axes] = empty_axes(width, 4.4)
     place = float("inf")
+    largest = max(points[-1][0] for points in ours.values())
     dearest_first = sorted(ours.items(), key=lambda curve: -curve[1][-1][1])
     for colour, (name, points) in zip(cycle(COLOURS), dearest_first):
         axes.plot(*zip(*points), color=colour, marker="o", markersize=3, linewidth=1.6)
@@ -44,14 +45,13 @@ def draw_cost_curves(
         place = min(points[-1][1], place / APART)
         axes.annotate(
             f"  {name}: {exponent(points):.1f}",
-            (points[-1][0], place),
+            (largest, place),
             color=colour,
             fontsize=9,
             va="center",
         )
     axes.set_xscale("log")
     axes.set_yscale("log")
-    largest = max(points[-1][0] for points in ours.values())
     axes.set_xlim(right=largest * 60)
     axes.set_xlabel("how many", color=INK, fontsize=9)
     axes.set_ylabel("seconds", color=INK, fontsize=9)

@@ -12,7 +12,7 @@ from lifecycle.figures.picture import INK, empty_axes, figure_of
 APART = 1.5
 """Factor between two labels, so that they do not cover each other."""
 
-COLOURS = ("#2a7f62", "#c9912c", "#a65c88", "#3f6fb5", "#b5441c")
+COLOURS = ("#2a7f62", "#c9912c", "#a65c88", "#3f6fb5", "#b5441c", "#6f7d2a")
 
 
 def draw_costs(costs: Mapping[int, Mapping[str, int]], width: float = 5.4) -> Figure:
