@@ -414,7 +414,7 @@ def test_namespaces_that_are_gone_or_never_were_are_not_kept() -> None:
             await store.delete(registry_key(PODS, f"n{number}", "p"))
             cacher.catch_up()
             assert cacher.ordered(f"never{number}") == []
-        assert (len(cacher._keys), len(cacher._rows)) == (0, 0)
+        assert cacher._objects.namespaces() == []
         await cacher.stop()
 
     run_virtual(main())
