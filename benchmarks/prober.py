@@ -1,8 +1,6 @@
 """`python -m benchmarks.prober [--rest SECONDS] [WORD…] [-- OPTION…]`: is somebody else still answered, while somebody attacks?
 
-One process asks `/livez` every 20 ms; another runs the attacks of `benchmarks.attacks`, `benchmarks.attacks_by_objects`,
-`benchmarks.attacks_by_number`, `benchmarks.attacks_by_amplification`, `benchmarks.attacks_by_streams`,
-`benchmarks.attacks_by_controllers` and `benchmarks.attacks_by_backends`, one after another. Of each the longest
+One process asks `/livez` every 20 ms; another runs the attacks of `benchmarks.attacks`, one after another. Of each the longest
 answer is told (sent until received), the most processor time that the server took during one answer (which is the portable figure:
 on a machine that is busy with other things an answer waits for those, too), the longest lateness of the asking process' own loop in
 the same time (what the machine costs), and the server's memory before and after. Words choose the attacks whose names have them;
@@ -31,10 +29,10 @@ from typing import Any
 
 import yaml
 
-from benchmarks.attacker import PATIENCE, Attacker
-from benchmarks.attacks import prepare
-from benchmarks.attacks_by_backends import ATTACKS
-from benchmarks.leftovers import delete_all_but, objects
+from benchmarks.attacks.attacker import PATIENCE, Attacker
+from benchmarks.attacks.leftovers import delete_all_but, objects
+from benchmarks.attacks.scene import prepare
+from benchmarks.attacks.table import ATTACKS
 from benchmarks.measure import served_process
 
 PERIOD = 0.020

@@ -91,6 +91,13 @@ def test_a_match_condition_that_does_not_hold_skips_the_policy() -> None:
     assert outcome(config_map(), matchConditions=conditions, validations=rule("false"))[0] == 201
 
 
+def test_what_two_match_conditions_fail_at_in_the_same_words_is_told_once() -> None:
+    """Upstream: `utilerrors.Aggregate`."""
+    conditions = [{"name": name, "expression": "object.nope == 1"} for name in ("once", "twice")]
+    _, message = outcome(config_map(), matchConditions=conditions, validations=rule("false"))
+    assert message.endswith("denied request: expression 'object.nope == 1' resulted in error: no such key: nope")
+
+
 def test_parameters_come_from_another_object() -> None:
     kind = {"apiVersion": "v1", "kind": "ConfigMap"}
     reference = {"name": "limits", "namespace": "default", "parameterNotFoundAction": "Deny"}

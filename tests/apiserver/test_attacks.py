@@ -12,8 +12,8 @@ import time
 from itertools import pairwise
 from typing import Any
 
-from benchmarks.attacks_by_backends import ATTACKS
-from benchmarks.attacks_by_streams import vast
+from benchmarks.attacks.by_streams import vast
+from benchmarks.attacks.table import ATTACKS
 from benchmarks.prober import Outcome, probe
 
 WORST = (

@@ -7,28 +7,16 @@ from typing import Any
 
 import pytest
 
-from lifecycle.api.clock import run_virtual
-from lifecycle.api.wire import MASTERS
-from lifecycle.apiserver.server.create_server_chain import create_server_chain
-from lifecycle.cluster.target import HandlerTarget
-from lifecycle.etcd.memory import MemoryStore
 from tests.apiserver.bindings import ANSWERS, ASKED, answers
 from tests.differential.answers import differences
+from tests.differential.replayed import ask_ours
 
 REAL: list[Any] = json.loads(ANSWERS.read_text())
 
 
 @pytest.fixture(scope="module")
 def ours() -> list[Any]:
-    async def main() -> list[Any]:
-        server = create_server_chain(MemoryStore())
-        await server.start()
-        try:
-            return await answers(HandlerTarget(server, ("kubernetes-admin", (MASTERS,))))
-        finally:
-            await server.stop()
-
-    return run_virtual(main())
+    return ask_ours(answers)
 
 
 @pytest.mark.parametrize("number", range(len(ASKED)), ids=[f"{method} {path}" for method, path, _ in ASKED])

@@ -112,7 +112,7 @@ def test_flow_control_looks_at_a_few_objects_however_many_there_are() -> None:
 
         await store.delete(registry_key(PODS, "a", "p00"))
         cacher.catch_up()
-        cacher._objects = Counted(cacher._objects)
+        cacher._objects._objects = Counted(cacher._objects._objects)
         assert stats.stats("", "pods") is not None
         assert len(looked_at) == SAMPLE
         assert stats.stats("", "nodes") is None
@@ -447,7 +447,7 @@ def test_namespaces_that_are_gone_or_never_were_are_not_kept() -> None:
             await store.delete(registry_key(PODS, f"n{number}", "p"))
             cacher.catch_up()
             assert cacher.ordered(f"never{number}") == []
-        assert (len(cacher._keys), len(cacher._rows)) == (0, 0)
+        assert cacher._objects.namespaces() == []
         await cacher.stop()
 
     run_virtual(main())

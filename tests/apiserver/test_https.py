@@ -14,8 +14,9 @@ import pytest
 from lifecycle.api.wire import Request, Response, WatchFrame
 from lifecycle.apiserver.http.frames import json_frame
 from lifecycle.apiserver.pki.certificates import CertificateAuthority
-from lifecycle.apiserver.server import https
-from lifecycle.apiserver.server.https import MAX_BODY, RECEIVED, HTTPSServer
+from lifecycle.apiserver.server import connection, incoming
+from lifecycle.apiserver.server.https import RECEIVED, HTTPSServer
+from lifecycle.apiserver.server.incoming import MAX_BODY
 
 Talk = Callable[[asyncio.StreamReader, asyncio.StreamWriter], Awaitable[Any]]
 LARGE = b"0123456789" * 20_000
@@ -182,7 +183,7 @@ def test_a_body_over_the_limit_is_refused_before_it_is_read(announce: bool) -> N
 
 
 def test_a_body_that_does_not_come_is_not_waited_for(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(https, "BODY_TIMEOUT", 0.05)
+    monkeypatch.setattr(incoming, "BODY_TIMEOUT", 0.05)
 
     async def talk(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> int:
         writer.write(b"POST / HTTP/1.1\r\nHost: x\r\nContent-Length: 10\r\n\r\nabc")
@@ -210,7 +211,7 @@ def test_of_a_connection_little_is_taken_in_before_it_is_read() -> None:
 
 
 def test_a_connection_that_asks_for_nothing_is_closed(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(https, "FIRST_REQUEST_TIMEOUT", 0.05)
+    monkeypatch.setattr(connection, "FIRST_REQUEST_TIMEOUT", 0.05)
 
     async def talk(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> bytes:
         writer.write(b"GET / HT")
@@ -275,7 +276,7 @@ def test_a_watch_ends_when_its_client_goes_away() -> None:
 
 def test_stop_does_not_wait_for_a_client_that_says_no_goodbye(monkeypatch: pytest.MonkeyPatch) -> None:
     lost = asyncio.Event()
-    monkeypatch.setattr(https._Connection, "connection_lost", lambda connection, error: lost.set())
+    monkeypatch.setattr(connection.Connection, "connection_lost", lambda _, error: lost.set())
 
     def ask(context: ssl.SSLContext, port: int) -> ssl.SSLSocket:
         client = context.wrap_socket(socket.create_connection(("127.0.0.1", port)), server_hostname="127.0.0.1")

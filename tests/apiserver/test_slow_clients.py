@@ -11,7 +11,7 @@ from typing import Any
 
 import pytest
 
-from lifecycle.apiserver.server import https, large_answers
+from lifecycle.apiserver.server import connection, https, incoming, large_answers
 from lifecycle.apiserver.storage.cacher import cache_watcher
 from tests.apiserver.https_site import CONFIG_MAPS, Site, config_map, read_answer, request_bytes
 
@@ -32,11 +32,11 @@ async def until(condition: Any) -> None:
 
 
 def watchers(site: Site) -> int:
-    return len(site.server.cachers["", "configmaps"]._watchers)
+    return len(site.server.cachers["", "configmaps"].watchers())
 
 
 def test_a_body_that_drips_is_given_up(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(https, "BODY_TIMEOUT", 0.3)
+    monkeypatch.setattr(incoming, "BODY_TIMEOUT", 0.3)
 
     async def main() -> None:
         async with Site() as site:
@@ -70,7 +70,7 @@ def test_a_handshake_that_never_comes_is_given_up(monkeypatch: pytest.MonkeyPatc
 
 
 def test_a_connection_without_a_request_is_closed(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(https, "FIRST_REQUEST_TIMEOUT", 0.2)
+    monkeypatch.setattr(connection, "FIRST_REQUEST_TIMEOUT", 0.2)
 
     async def main() -> None:
         async with Site() as site:

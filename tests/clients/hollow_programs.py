@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import time
 
-from lifecycle.cri.hollow.process import PAGES, Process
+from lifecycle.cri.hollow.listening import PAGES
+from lifecycle.cri.hollow.process import Process
 
 
 async def date(process: Process) -> int:

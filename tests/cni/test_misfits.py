@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 
 from lifecycle.cni.errors import CNIError
-from lifecycle.cni.plugins import bridge, portmap, ptp
+from lifecycle.cni.plugins import bridge_config, portmap, ptp
 from lifecycle.cni.plugins.skel import CmdArgs
 from tests.cni.conftest import Host
 
@@ -47,7 +47,7 @@ MISFITS: dict[str, list[dict[str, Any]]] = {
     ],
 }
 OURS: dict[str, Callable[[CmdArgs], Any]] = {
-    "bridge": bridge.load_net_conf,
+    "bridge": bridge_config.load_net_conf,
     "ptp": ptp.cmd_add,
     "portmap": portmap.cmd_add,
 }
@@ -128,7 +128,7 @@ def test_a_trunk_is_single_vlans_and_ranges(trunk: Any, vlans: Any) -> None:
     if isinstance(vlans, str):
         assert refusal("bridge", conf) == vlans
     else:
-        assert bridge.collect_vlan_trunk(trunk or ()) == vlans
+        assert bridge_config.collect_vlan_trunk(trunk or ()) == vlans
 
 
 @pytest.mark.parametrize(
@@ -144,6 +144,6 @@ def test_a_trunk_is_single_vlans_and_ranges(trunk: Any, vlans: Any) -> None:
 )
 def test_a_wish_for_an_address_counts_more_the_later_it_was_said(env: str, more: dict[str, Any], mac: str) -> None:
     conf = {"cniVersion": "0.4.0", "name": "net", "type": "bridge", **more}
-    loaded = bridge.load_net_conf(CmdArgs("c", "/proc/self/ns/net", "eth0", env, (), "", json.dumps(conf), conf))
+    loaded = bridge_config.load_net_conf(CmdArgs("c", "/proc/self/ns/net", "eth0", env, (), "", json.dumps(conf), conf))
     assert loaded["mac"] == mac
     assert loaded["bridge"] == "cni0"

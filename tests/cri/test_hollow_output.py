@@ -13,8 +13,10 @@ from lifecycle.api.clock import run_virtual
 from lifecycle.api.unread import PIECE, UNREAD
 from lifecycle.cri.apis.streams import Streams
 from lifecycle.cri.hollow.conversation import BAD_REQUEST, MAX_HEADER_BYTES, talk
+from lifecycle.cri.hollow.not_modelled import NotModelled
 from lifecycle.cri.hollow.output import CHUNK, Output
-from lifecycle.cri.hollow.process import MOST_INPUT, BrokenPipe, Input, NotModelled, Pipe, Process, play
+from lifecycle.cri.hollow.pipes import MOST_INPUT, BrokenPipe, Input, Pipe
+from lifecycle.cri.hollow.process import Process, play
 from lifecycle.cri.hollow.runtime import HollowRuntime
 from lifecycle.cri.hollow.streaming import N_TTY_BUF_SIZE, typed_lines
 from tests.cri.test_hollow import config, on_runtime, sandbox, started
@@ -139,7 +141,7 @@ def test_ten_thousand_lines_in_one_piece_are_read_line_by_line_without_looking_a
         turns += 1
 
     async def main() -> None:
-        monkeypatch.setattr("lifecycle.cri.hollow.process.Pauses.pause", pause)
+        monkeypatch.setattr("lifecycle.cri.hollow.pipes.Pauses.pause", pause)
         monkeypatch.setattr(Watched, "copied", 0)
         piece = Watched(b"\n" * 10_000 + b"the last")
         stdin = Input(typed(piece))

@@ -11,7 +11,7 @@ from lifecycle.api.clock import run_virtual
 from lifecycle.cri.apis.container import ContainerState
 from lifecycle.cri.apis.errors import RuntimeServiceError
 from lifecycle.cri.apis.streams import ExecSyncResponse, Streams
-from lifecycle.cri.hollow.process import FILLED
+from lifecycle.cri.hollow.pipes import FILLED
 from lifecycle.cri.hollow.runtime import HollowRuntime
 from lifecycle.cri.hollow.shell_syntax import Operator, Parser, UnsupportedSyntax, tokens
 from tests.cri.test_hollow import on_runtime, started

@@ -132,7 +132,9 @@ async def of_containerd(folder: Path) -> dict[str, Any]:
         try:
             return seen(mounted)
         finally:
-            await asyncio.to_thread(subprocess.run, [*ctr, "unmount", str(mounted)], capture_output=True)
+            await asyncio.to_thread(
+                subprocess.run, ["umount", str(mounted)], check=True
+            )  # or it would outlive containerd
 
 
 @contextmanager

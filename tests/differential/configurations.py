@@ -214,64 +214,73 @@ def documents(kind: str) -> Iterator[Object]:
             yield _with(base, path, _at(base, path) * 2)
             yield _with(base, path, _at(base, path) * 70)
     yield from TEXTS[kind]
-    if kind == "AuthorizationConfiguration":
-        for rule in RULES:
-            yield _with(base, ("authorizers", 0, "webhook", "matchConditions", 0, "expression"), rule)
-    if kind == "AuthenticationConfiguration":
-        entry = ("jwt", 0)
-        for text in CLAIMS:
-            for place in (("claimMappings", "username"), ("claimMappings", "groups"), ("claimMappings", "uid")):
-                yield _with(base, (*entry, *place), {"expression": text})
-            yield _with(base, (*entry, "claimMappings", "extra", 0, "valueExpression"), text)
-            yield _with(base, (*entry, "claimValidationRules", 1, "expression"), text)
-            yield _with(base, (*entry, "userValidationRules", 0, "expression"), text)
-        for url in URLS:
-            yield _with(base, (*entry, "issuer", "url"), url)
-            yield _with(base, (*entry, "issuer", "discoveryURL"), url)
-        for key in (
-            "a",
-            "A/b",
-            "k8s.io/a",
-            "x.kubernetes.io/a",
-            "example.com/A",
-            "example.com/",
-            "example.com/a b",
-            "/a",
-            "example.com/a/b",
-        ):
-            yield _with(base, (*entry, "claimMappings", "extra", 0, "key"), key)
-        yield _with(base, (*entry, "claimMappings", "username"), {"claim": "email", "prefix": "x"})
-        yield _with(base, (*entry, "claimMappings", "username"), {"claim": "sub", "expression": "claims.a"})
-        yield _with(base, (*entry, "claimMappings", "groups"), {"claim": "g"})
-        yield _with(base, (*entry, "claimMappings", "groups"), {"claim": "g", "expression": "claims.g", "prefix": ""})
-        yield _with(base, (*entry, "issuer", "audiences"), ["a", "b"])
-        yield _with(
-            _with(base, (*entry, "issuer", "audiences"), ["a", "b"]), (*entry, "issuer", "audienceMatchPolicy"), ""
-        )
-        yield _with(base, ("anonymous",), {"enabled": False, "conditions": [{"path": "/x"}]})
-        yield _with(base, ("anonymous",), {"enabled": True})
-        yield {"anonymous": {"enabled": False}}
-        yield {}
-    if kind == "Policy":
-        yield {}
-        yield {"rules": []}
-        for stage in ("", "X", "Panic", "ResponseStarted"):
-            yield _with(base, ("omitStages",), [stage])
-            yield _with(base, ("rules", 0, "omitStages"), [stage])
-        for url in ("", "x", "*", "/", "/*", "/a*b", "/**", "/a/*/b", "/a*"):
-            yield _with(base, ("rules", 1, "nonResourceURLs"), [url])
-        for names in (
-            {"resources": ["pods", "x/*"], "resourceNames": ["a"]},
-            {"resources": [], "resourceNames": ["a"]},
-            {"group": "a b"},
-            {"group": "X"},
-            {"group": "a.b", "resources": ["*"]},
-            {"group": "/"},
-        ):
-            yield _with(base, ("rules", 0, "resources"), [names])
-        yield _with(base, ("rules", 0, "nonResourceURLs"), ["/x"])
-        for level in ("none", "Request", "RequestResponse", "All"):
-            yield _with(base, ("rules", 0, "level"), level)
+    yield from {
+        "AuthorizationConfiguration": _about_authorization,
+        "AuthenticationConfiguration": _about_authentication,
+        "Policy": _about_auditing,
+    }[kind](base)
+
+
+def _about_authorization(base: Object) -> Iterator[Object]:
+    for rule in RULES:
+        yield _with(base, ("authorizers", 0, "webhook", "matchConditions", 0, "expression"), rule)
+
+
+def _about_authentication(base: Object) -> Iterator[Object]:
+    entry = ("jwt", 0)
+    for text in CLAIMS:
+        for place in (("claimMappings", "username"), ("claimMappings", "groups"), ("claimMappings", "uid")):
+            yield _with(base, (*entry, *place), {"expression": text})
+        yield _with(base, (*entry, "claimMappings", "extra", 0, "valueExpression"), text)
+        yield _with(base, (*entry, "claimValidationRules", 1, "expression"), text)
+        yield _with(base, (*entry, "userValidationRules", 0, "expression"), text)
+    for url in URLS:
+        yield _with(base, (*entry, "issuer", "url"), url)
+        yield _with(base, (*entry, "issuer", "discoveryURL"), url)
+    for key in (
+        "a",
+        "A/b",
+        "k8s.io/a",
+        "x.kubernetes.io/a",
+        "example.com/A",
+        "example.com/",
+        "example.com/a b",
+        "/a",
+        "example.com/a/b",
+    ):
+        yield _with(base, (*entry, "claimMappings", "extra", 0, "key"), key)
+    yield _with(base, (*entry, "claimMappings", "username"), {"claim": "email", "prefix": "x"})
+    yield _with(base, (*entry, "claimMappings", "username"), {"claim": "sub", "expression": "claims.a"})
+    yield _with(base, (*entry, "claimMappings", "groups"), {"claim": "g"})
+    yield _with(base, (*entry, "claimMappings", "groups"), {"claim": "g", "expression": "claims.g", "prefix": ""})
+    yield _with(base, (*entry, "issuer", "audiences"), ["a", "b"])
+    yield _with(_with(base, (*entry, "issuer", "audiences"), ["a", "b"]), (*entry, "issuer", "audienceMatchPolicy"), "")
+    yield _with(base, ("anonymous",), {"enabled": False, "conditions": [{"path": "/x"}]})
+    yield _with(base, ("anonymous",), {"enabled": True})
+    yield {"anonymous": {"enabled": False}}
+    yield {}
+
+
+def _about_auditing(base: Object) -> Iterator[Object]:
+    yield {}
+    yield {"rules": []}
+    for stage in ("", "X", "Panic", "ResponseStarted"):
+        yield _with(base, ("omitStages",), [stage])
+        yield _with(base, ("rules", 0, "omitStages"), [stage])
+    for url in ("", "x", "*", "/", "/*", "/a*b", "/**", "/a/*/b", "/a*"):
+        yield _with(base, ("rules", 1, "nonResourceURLs"), [url])
+    for names in (
+        {"resources": ["pods", "x/*"], "resourceNames": ["a"]},
+        {"resources": [], "resourceNames": ["a"]},
+        {"group": "a b"},
+        {"group": "X"},
+        {"group": "a.b", "resources": ["*"]},
+        {"group": "/"},
+    ):
+        yield _with(base, ("rules", 0, "resources"), [names])
+    yield _with(base, ("rules", 0, "nonResourceURLs"), ["/x"])
+    for level in ("none", "Request", "RequestResponse", "All"):
+        yield _with(base, ("rules", 0, "level"), level)
 
 
 def texts(kind: str) -> list[str]:

@@ -8,7 +8,7 @@ from typing import Any
 from tests.differential.case import Case, Step
 from tests.differential.scenes import APPLY, MERGE
 
-G = "/apis/shop.example.com/v1/namespaces/{ns}"
+GROUP = "/apis/shop.example.com/v1/namespaces/{ns}"
 WIDGET = {"apiVersion": "shop.example.com/v1", "kind": "Widget"}
 
 
@@ -16,12 +16,11 @@ def _widget(**spec: Any) -> dict[str, Any]:
     return {**WIDGET, "metadata": {"name": "one"}, "spec": {"size": "small", **spec}}
 
 
-def cases() -> Iterator[Case]:
-    """One for each."""
+def _kindless() -> Iterator[Case]:
     yield Case(
         tuple(
-            Step("POST", f"{G}/widgets", b)
-            for b in (
+            Step("POST", f"{GROUP}/widgets", body)
+            for body in (
                 {},
                 {"a": 1},
                 {"kind": ""},
@@ -36,10 +35,15 @@ def cases() -> Iterator[Case]:
         name="kindless",
     )
     yield Case(
-        tuple(Step("POST", "/api/v1/namespaces/{ns}/configmaps", b) for b in ({}, {"a": 1}, {"kind": "ConfigMap"})),
+        tuple(
+            Step("POST", "/api/v1/namespaces/{ns}/configmaps", body) for body in ({}, {"a": 1}, {"kind": "ConfigMap"})
+        ),
         name="kindless builtin",
     )
-    for c, o in (
+
+
+def _managed() -> Iterator[Case]:
+    for plural, obj in (
         (
             "anythings",
             {"apiVersion": "shop.example.com/v1", "kind": "Anything", "metadata": {"name": "one"}, "spec": {}},
@@ -52,32 +56,35 @@ def cases() -> Iterator[Case]:
     ):
         yield Case(
             (
-                Step("POST", G + "/" + c, o),
+                Step("POST", f"{GROUP}/{plural}", obj),
                 *(
-                    Step("PATCH", f"{G}/{c}/one", {"metadata": {"managedFields": m}}, MERGE)
-                    for m in ([], None, [{}], [])
+                    Step("PATCH", f"{GROUP}/{plural}/one", {"metadata": {"managedFields": fields}}, MERGE)
+                    for fields in ([], None, [{}], [])
                 ),
-                Step("GET", f"{G}/{c}/one"),
+                Step("GET", f"{GROUP}/{plural}/one"),
             ),
-            name=f"managed {o['spec']}",
+            name=f"managed {obj['spec']}",
         )
     yield Case(
         (
             Step("POST", "/api/v1/namespaces/{ns}/configmaps", {"metadata": {"name": "one"}, "data": {"a": "b"}}),
             *(
-                Step("PATCH", "/api/v1/namespaces/{ns}/configmaps/one", {"metadata": {"managedFields": m}}, MERGE)
-                for m in ([], None, [{}], [])
+                Step("PATCH", "/api/v1/namespaces/{ns}/configmaps/one", {"metadata": {"managedFields": fields}}, MERGE)
+                for fields in ([], None, [{}], [])
             ),
             Step("GET", "/api/v1/namespaces/{ns}/configmaps/one"),
         ),
         name="managed cm",
     )
+
+
+def _nulls() -> Iterator[Case]:
     yield Case(
         (
-            Step("POST", G + "/widgets", _widget()),
+            Step("POST", f"{GROUP}/widgets", _widget()),
             *(
-                Step("PATCH", G + "/widgets/one?fieldManager=bob&dryRun=All", {**WIDGET, "spec": s}, APPLY)
-                for s in (
+                Step("PATCH", f"{GROUP}/widgets/one?fieldManager=bob&dryRun=All", {**WIDGET, "spec": spec}, APPLY)
+                for spec in (
                     {"items": [{"name": "a", "count": None}]},
                     {"color": None},
                     {"ready": None},
@@ -95,8 +102,8 @@ def cases() -> Iterator[Case]:
                 )
             ),
             *(
-                Step("POST", G + "/widgets?dryRun=All", {**_widget(**s), "metadata": {"name": "two"}})
-                for s in (
+                Step("POST", f"{GROUP}/widgets?dryRun=All", {**_widget(**spec), "metadata": {"name": "two"}})
+                for spec in (
                     {"items": [{"name": "a", "when": None}]},
                     {"items": [{"name": "a", "count": None}]},
                     {"color": None},
@@ -119,13 +126,16 @@ def cases() -> Iterator[Case]:
         ),
         name="nulls",
     )
+
+
+def _scales() -> Iterator[Case]:
     yield Case(
         (
-            Step("POST", G + "/widgets", _widget(replicas=2)),
+            Step("POST", f"{GROUP}/widgets", _widget(replicas=2)),
             *(
-                Step("PATCH", G + "/widgets/one/scale" + q, b, APPLY)
-                for q in ("?fieldManager=a", "?fieldManager=a&force=true", "?fieldManager=a&dryRun=All", "")
-                for b in (
+                Step("PATCH", f"{GROUP}/widgets/one/scale{query}", body, APPLY)
+                for query in ("?fieldManager=a", "?fieldManager=a&force=true", "?fieldManager=a&dryRun=All", "")
+                for body in (
                     {"kind": "Scale", "apiVersion": "autoscaling/v1"},
                     {"kind": "Scale", "apiVersion": "autoscaling/v1", "spec": {"replicas": 3}},
                     {"kind": "Scale", "apiVersion": "autoscaling/v1", "spec": {"replicas": "x"}},
@@ -139,16 +149,24 @@ def cases() -> Iterator[Case]:
             ),
             Step(
                 "PATCH",
-                G + "/widgets/two/scale?fieldManager=a",
+                f"{GROUP}/widgets/two/scale?fieldManager=a",
                 {"kind": "Scale", "apiVersion": "autoscaling/v1"},
                 APPLY,
             ),
             Step(
                 "PATCH",
-                G + "/anythings/two/scale?fieldManager=a",
+                f"{GROUP}/anythings/two/scale?fieldManager=a",
                 {"kind": "Scale", "apiVersion": "autoscaling/v1"},
                 APPLY,
             ),
         ),
         name="scale",
     )
+
+
+def cases() -> Iterator[Case]:
+    """One for each."""
+    yield from _kindless()
+    yield from _managed()
+    yield from _nulls()
+    yield from _scales()

@@ -12,6 +12,7 @@ from tests.differential.scenes import MERGE
 Object = dict[str, Any]
 PODS = "/api/v1/namespaces/{ns}/pods"
 TIME = "2026-01-01T00:00:00Z"
+AT_ONCE = 60
 IPS = [
     "10.1.2.3",
     "fd00::3",
@@ -29,18 +30,19 @@ IPS = [
     "224.0.0.1",
     "fe80::1%eth0",
 ]
+PLAIN: Object = {"name": "c", "image": "i", "imageID": "", "ready": False, "restartCount": 0}
 
 
-def _statuses() -> Iterator[Object]:
+def _addresses() -> Iterator[Object]:
     for one, many in (("podIP", "podIPs"), ("hostIP", "hostIPs")):
-        for a in IPS:
-            yield {one: a}
-        for a in IPS:
-            yield {many: [{"ip": a}]}
-        for a, b in product(IPS[:6], IPS[:6]):
-            yield {many: [{"ip": a}, {"ip": b}]}
-        for a, b in product(IPS[:6], IPS[:6]):
-            yield {one: a, many: [{"ip": b}]}
+        for ip in IPS:
+            yield {one: ip}
+        for ip in IPS:
+            yield {many: [{"ip": ip}]}
+        for first, second in product(IPS[:6], IPS[:6]):
+            yield {many: [{"ip": first}, {"ip": second}]}
+        for first, second in product(IPS[:6], IPS[:6]):
+            yield {one: first, many: [{"ip": second}]}
         yield {many: [{"ip": "10.1.2.3"}, {"ip": "fd00::3"}, {"ip": "10.1.2.4"}]}
         yield {many: [{"ip": "10.1.2.3"}, {"ip": "fd00::3"}, {"ip": "fd00::4"}]}
         yield {one: "10.1.2.3", many: []}
@@ -48,13 +50,16 @@ def _statuses() -> Iterator[Object]:
         yield {one: "10.1.2.3", many: [{"ip": "fd00::3"}, {"ip": "10.1.2.3"}]}
         yield {many: [{}]}
         yield {many: None, one: None}
-    for n in ("n", "Some_Node", "a.b", "a" * 64, "a" * 254, "", "-", "a..b"):
-        yield {"nominatedNodeName": n}
-    for q in ("Guaranteed", "Burstable", "BestEffort", "X", ""):
-        yield {"qosClass": q}
-    for q in ("Pending", "Running", "Succeeded", "Failed", "Unknown", "X", ""):
-        yield {"phase": q}
-    for c in (
+
+
+def _words() -> Iterator[Object]:
+    for node in ("n", "Some_Node", "a.b", "a" * 64, "a" * 254, "", "-", "a..b"):
+        yield {"nominatedNodeName": node}
+    for quality in ("Guaranteed", "Burstable", "BestEffort", "X", ""):
+        yield {"qosClass": quality}
+    for phase in ("Pending", "Running", "Succeeded", "Failed", "Unknown", "X", ""):
+        yield {"phase": phase}
+    for condition in (
         {"type": "Ready"},
         {"type": "Ready", "status": "X"},
         {"status": "True"},
@@ -65,15 +70,17 @@ def _statuses() -> Iterator[Object]:
         {"type": "x.io/Y", "status": "Unknown", "observedGeneration": -1},
         {"type": "PodReadyToStartContainers", "status": "True", "lastProbeTime": TIME},
     ):
-        yield {"conditions": [c]}
-    for v in ("Proposed", "InProgress", "Deferred", "Infeasible", "X", ""):
-        yield {"resize": v}
-    for g in (-1, 0, 1, 2):
-        yield {"observedGeneration": g}
+        yield {"conditions": [condition]}
+    for resize in ("Proposed", "InProgress", "Deferred", "Infeasible", "X", ""):
+        yield {"resize": resize}
+    for generation in (-1, 0, 1, 2):
+        yield {"observedGeneration": generation}
     yield {"startTime": TIME}
     yield {"startTime": "x"}
-    plain = {"name": "c", "image": "i", "imageID": "", "ready": False, "restartCount": 0}
-    for st in (
+
+
+def _container_statuses() -> Iterator[Object]:
+    for state in (
         {},
         {"waiting": {}},
         {"running": {}},
@@ -82,9 +89,9 @@ def _statuses() -> Iterator[Object]:
         {"terminated": {"exitCode": 0}, "running": {}},
         {"terminated": {"exitCode": -1, "signal": 9}},
     ):
-        yield {"containerStatuses": [{**plain, "state": st}]}
-        yield {"containerStatuses": [{**plain, "lastState": st}]}
-    for m in (
+        yield {"containerStatuses": [{**PLAIN, "state": state}]}
+        yield {"containerStatuses": [{**PLAIN, "lastState": state}]}
+    for more in (
         {"user": {"linux": {"uid": -1, "gid": 0}}},
         {"user": {"linux": {"uid": 0, "gid": 0, "supplementalGroups": [-1]}}},
         {"user": {"linux": {"uid": 0, "gid": 2**40}}},
@@ -123,11 +130,14 @@ def _statuses() -> Iterator[Object]:
         {"name": "nobody"},
         {"name": "i"},
     ):
-        yield {"containerStatuses": [{**plain, "state": {"running": {}}, **m}]}
-        yield {"initContainerStatuses": [{**plain, "name": "i", "state": {"running": {}}, **m}]}
-        yield {"ephemeralContainerStatuses": [{**plain, "name": "e", "state": {"running": {}}, **m}]}
-    yield {"containerStatuses": [{**plain, "state": {}}, {**plain, "state": {}}]}
-    for n in (
+        yield {"containerStatuses": [{**PLAIN, "state": {"running": {}}, **more}]}
+        yield {"initContainerStatuses": [{**PLAIN, "name": "i", "state": {"running": {}}, **more}]}
+        yield {"ephemeralContainerStatuses": [{**PLAIN, "name": "e", "state": {"running": {}}, **more}]}
+    yield {"containerStatuses": [{**PLAIN, "state": {}}, {**PLAIN, "state": {}}]}
+
+
+def _claims() -> Iterator[Object]:
+    for claim in (
         {"name": "r", "resourceClaimName": "x"},
         {"name": "r"},
         {"name": "q", "resourceClaimName": "x"},
@@ -135,9 +145,9 @@ def _statuses() -> Iterator[Object]:
         {"name": "", "resourceClaimName": "x"},
         {"name": "t", "resourceClaimName": "x"},
     ):
-        yield {"resourceClaimStatuses": [n]}
+        yield {"resourceClaimStatuses": [claim]}
     yield {"resourceClaimStatuses": [{"name": "r"}, {"name": "r"}]}
-    for x in (
+    for claim in (
         {"resourceClaimName": "x", "requestMappings": []},
         {
             "resourceClaimName": "",
@@ -160,7 +170,7 @@ def _statuses() -> Iterator[Object]:
         },
         {"resourceClaimName": "x", "requestMappings": [{}]},
     ):
-        yield {"extendedResourceClaimStatus": x}
+        yield {"extendedResourceClaimStatus": claim}
     yield {"allocatedResources": {"cpu": "1"}}
     yield {"allocatedResources": {"x": "1"}}
     yield {"resources": {"requests": {"cpu": "2"}, "limits": {"cpu": "1"}}}
@@ -184,50 +194,53 @@ ASKING = {
 }
 
 
-def _mapping(c: str = "c", r: str = "a.b/c", q: str = "r") -> Object:
-    return {"containerName": c, "resourceName": r, "requestName": q}
+def _mapping(container: str = "c", resource: str = "a.b/c", request: str = "r") -> Object:
+    return {"containerName": container, "resourceName": resource, "requestName": request}
 
 
 def _devices(name: str, *ids: str, health: str = "Healthy") -> Object:
     return {"name": name, "resources": [{"resourceID": each, "health": health} for each in ids]}
 
 
-def _asked() -> Iterator[Object]:
-    for ms in (
+def _mapped() -> Iterator[Object]:
+    for mappings in (
         [_mapping()],
         [_mapping(), _mapping()],
-        [_mapping(), _mapping(r="a.b/d")],
-        [_mapping(), _mapping(r="a.b/d", q="s")],
-        [_mapping(), _mapping(q="s")],
+        [_mapping(), _mapping(resource="a.b/d")],
+        [_mapping(), _mapping(resource="a.b/d", request="s")],
+        [_mapping(), _mapping(request="s")],
         [_mapping("i")],
         [_mapping("i", "a.b/i")],
         [_mapping("o")],
         [_mapping("c", "a.b/i")],
         [_mapping("z")],
         [_mapping("")],
-        [_mapping(r="")],
-        [_mapping(q="")],
-        [_mapping(r="cpu")],
-        [_mapping(r="requests.a/b")],
-        [_mapping(r="kubernetes.io/x")],
-        [_mapping(r="A B/c")],
-        [_mapping(r="a.b/z")],
-        [_mapping(q="R R")],
-        [_mapping(q="r/s")],
-        [_mapping(q="r/s/t")],
-        [_mapping(q="a" * 64)],
+        [_mapping(resource="")],
+        [_mapping(request="")],
+        [_mapping(resource="cpu")],
+        [_mapping(resource="requests.a/b")],
+        [_mapping(resource="kubernetes.io/x")],
+        [_mapping(resource="A B/c")],
+        [_mapping(resource="a.b/z")],
+        [_mapping(request="R R")],
+        [_mapping(request="r/s")],
+        [_mapping(request="r/s/t")],
+        [_mapping(request="a" * 64)],
         [_mapping("z", "cpu", "R"), _mapping("z", "cpu", "R")],
         [{}],
         [_mapping("i", "a.b/i", "x"), _mapping("c", "a.b/c", "x")],
-        [_mapping(r="deviceclass.resource.kubernetes.io/x")],
-        [_mapping(r="c")],
-        [_mapping(r="x/a.b/c")],
+        [_mapping(resource="deviceclass.resource.kubernetes.io/x")],
+        [_mapping(resource="c")],
+        [_mapping(resource="x/a.b/c")],
         [],
     ):
-        for n in ("x", "", "X Y"):
-            yield {"extendedResourceClaimStatus": {"resourceClaimName": n, "requestMappings": ms}}
-    plain = {"name": "c", "image": "i", "imageID": "", "ready": False, "restartCount": 0, "state": {"running": {}}}
-    for a in (
+        for name in ("x", "", "X Y"):
+            yield {"extendedResourceClaimStatus": {"resourceClaimName": name, "requestMappings": mappings}}
+
+
+def _allocated() -> Iterator[Object]:
+    plain = {**PLAIN, "state": {"running": {}}}
+    for devices in (
         [_devices("a.b/c", "1")],
         [_devices("a.b/c", "1"), _devices("a.b/c", "2")],
         [_devices("a.b/c", "1", "1")],
@@ -250,19 +263,18 @@ def _asked() -> Iterator[Object]:
         [_devices("a.b/i", "1")],
         [_devices("claim:A_B", "1"), _devices("claim:A_B", "1")],
     ):
-        for g, n in (
+        for field, name in (
             ("containerStatuses", "c"),
             ("containerStatuses", "o"),
             ("initContainerStatuses", "i"),
             ("containerStatuses", "zz"),
             ("ephemeralContainerStatuses", "e"),
         ):
-            yield {g: [{**plain, "name": n, "allocatedResourcesStatus": a}]}
+            yield {field: [{**plain, "name": name, "allocatedResourcesStatus": devices}]}
 
 
-def cases() -> Iterator[Case]:
-    """Each is a dry run on a pod that has said something before."""
-    sts = list(_statuses())
+def _after_a_status() -> Iterator[Case]:
+    statuses = [*_addresses(), *_words(), *_container_statuses(), *_claims()]
     for name, first in (
         ("none", None),
         (
@@ -288,23 +300,31 @@ def cases() -> Iterator[Case]:
             },
         ),
     ):
-        for a in range(0, len(sts), 60):
+        for start in range(0, len(statuses), AT_ONCE):
             steps = [Step("POST", PODS, {"metadata": {"name": "p"}, "spec": SPEC})]
             if first:
                 steps.append(Step("PATCH", PODS + "/p/status", {"status": first}, MERGE))
-            steps += [Step("PATCH", PODS + "/p/status?dryRun=All", {"status": s}, MERGE) for s in sts[a : a + 60]]
-            yield Case(tuple(steps), name=f"status after {name} {a}")
+            steps += [
+                Step("PATCH", PODS + "/p/status?dryRun=All", {"status": status}, MERGE)
+                for status in statuses[start : start + AT_ONCE]
+            ]
+            yield Case(tuple(steps), name=f"status after {name} {start}")
+
+
+def _nominated() -> Iterator[Case]:
     for node in (None, "n"):
         spec = {**SPEC, **({"nodeName": node} if node else {})}
         steps = [Step("POST", PODS, {"metadata": {"name": "p"}, "spec": spec})]
-        for n in ("n", "m", "Some_Node", "", "-"):
-            steps.append(Step("PATCH", PODS + "/p/status?dryRun=All", {"status": {"nominatedNodeName": n}}, MERGE))
+        for name in ("n", "m", "Some_Node", "", "-"):
+            steps.append(Step("PATCH", PODS + "/p/status?dryRun=All", {"status": {"nominatedNodeName": name}}, MERGE))
         steps.append(Step("PATCH", PODS + "/p/status", {"status": {"nominatedNodeName": "m"}}, MERGE))
-        steps += [Step("POST", PODS + "/p/binding", {"target": {"kind": "Node", "name": x}}) for x in ("", "k", "l")]
+        steps += [
+            Step("POST", PODS + "/p/binding", {"target": {"kind": "Node", "name": name}}) for name in ("", "k", "l")
+        ]
         steps += [Step("GET", PODS + "/p")]
-        for n in ("n", "", "-"):
-            steps.append(Step("PATCH", PODS + "/p/status?dryRun=All", {"status": {"nominatedNodeName": n}}, MERGE))
-        for b in (
+        for name in ("n", "", "-"):
+            steps.append(Step("PATCH", PODS + "/p/status?dryRun=All", {"status": {"nominatedNodeName": name}}, MERGE))
+        for change in (
             {"metadata": {"labels": {"a": "b"}}},
             {"metadata": {"annotations": {"a": "b"}}},
             {"metadata": {"finalizers": ["a/b"]}},
@@ -314,15 +334,27 @@ def cases() -> Iterator[Case]:
             {"metadata": {"generateName": "q"}},
             {"metadata": {"deletionGracePeriodSeconds": 3}},
         ):
-            steps.append(Step("PATCH", PODS + "/p/status?dryRun=All", {**b, "status": {"message": "m"}}, MERGE))
+            steps.append(Step("PATCH", PODS + "/p/status?dryRun=All", {**change, "status": {"message": "m"}}, MERGE))
         yield Case(tuple(steps), name=f"nominated {node}")
 
-    asked = list(_asked())
-    for a in range(0, len(asked), 60):
+
+def _with_devices() -> Iterator[Case]:
+    asked = [*_mapped(), *_allocated()]
+    for start in range(0, len(asked), AT_ONCE):
         yield Case(
             (
                 Step("POST", PODS, {"metadata": {"name": "p"}, "spec": ASKING}),
-                *(Step("PATCH", PODS + "/p/status?dryRun=All", {"status": s}, MERGE) for s in asked[a : a + 60]),
+                *(
+                    Step("PATCH", PODS + "/p/status?dryRun=All", {"status": status}, MERGE)
+                    for status in asked[start : start + AT_ONCE]
+                ),
             ),
-            name=f"claims and devices {a}",
+            name=f"claims and devices {start}",
         )
+
+
+def cases() -> Iterator[Case]:
+    """Each is a dry run on a pod that has said something before."""
+    yield from _after_a_status()
+    yield from _nominated()
+    yield from _with_devices()

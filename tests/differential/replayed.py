@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from typing import Any
+from collections.abc import Awaitable, Callable, Sequence
+from typing import Any, TypeVar
 
 from lifecycle.api.clock import run_virtual
 from lifecycle.api.status import PanicError
@@ -18,13 +18,30 @@ from tests.differential.kept import Kept
 from tests.differential.player import Player
 from tests.furnished import restored
 
+T = TypeVar("T")
+ADMINISTRATOR = ("kubernetes-admin", (MASTERS,))
+
+
+def ask_ours(questions: Callable[[HandlerTarget], Awaitable[T]]) -> T:
+    """What comes of asking a server of ours that nobody has asked anything before."""
+
+    async def main() -> T:
+        server = create_server_chain(MemoryStore())
+        await server.start()
+        try:
+            return await questions(HandlerTarget(server, ADMINISTRATOR))
+        finally:
+            await server.stop()
+
+    return run_virtual(main())
+
 
 async def disagreements(*cases: Kept, definitions: Sequence[Any] = ()) -> list[str]:
     """Where a new server of ours, asked for one case after the other, says something else. `definitions` of custom kinds it has first."""
     server = create_server_chain(MemoryStore())
     await server.start(restored)
     try:
-        target = HandlerTarget(server, ("kubernetes-admin", (MASTERS,)))
+        target = HandlerTarget(server, ADMINISTRATOR)
         if definitions:
             await define(target, definitions)
         found = []

@@ -65,10 +65,10 @@ RAW = [
 
 def _selectors() -> Iterator[Object]:
     yield {}
-    for r in RAW:
-        yield {"rawSelector": r}
-    for r in REQUIREMENTS:
-        yield {"requirements": [r]}
+    for raw in RAW:
+        yield {"rawSelector": raw}
+    for requirement in REQUIREMENTS:
+        yield {"requirements": [requirement]}
     yield {"requirements": []}
     yield {"rawSelector": "a=b", "requirements": [REQUIREMENTS[3]]}
     yield {"rawSelector": "a in (b", "requirements": [REQUIREMENTS[0]]}
@@ -79,13 +79,15 @@ def _selectors() -> Iterator[Object]:
 
 def _specs() -> Iterator[Object]:
     for which in ("fieldSelector", "labelSelector"):
-        for s in _selectors():
-            yield {"resourceAttributes": {"verb": "list", "resource": "pods", "namespace": "{ns}", which: s}}
-    for f, one in product(
+        for selector in _selectors():
+            yield {"resourceAttributes": {"verb": "list", "resource": "pods", "namespace": "{ns}", which: selector}}
+    for fields, labels in product(
         ({"rawSelector": "a in (b"}, {"requirements": [{}]}, {"requirements": [REQUIREMENTS[3]]}),
         ({"rawSelector": "a in (b"}, {"requirements": [{}]}, {"requirements": [REQUIREMENTS[3]]}),
     ):
-        yield {"resourceAttributes": {"verb": "list", "resource": "pods", "fieldSelector": f, "labelSelector": one}}
+        yield {
+            "resourceAttributes": {"verb": "list", "resource": "pods", "fieldSelector": fields, "labelSelector": labels}
+        }
     yield {
         "nonResourceAttributes": {"path": "/x", "verb": "get"},
         "resourceAttributes": {"verb": "list", "fieldSelector": {"requirements": [{}]}},
@@ -109,7 +111,7 @@ def _specs() -> Iterator[Object]:
 
 def cases() -> Iterator[Case]:
     """Some users ask about others, or about themselves."""
-    for kind, path, more in (
+    for kind, path, asking in (
         (
             "SubjectAccessReview",
             f"{AUTH}/subjectaccessreviews",
@@ -123,11 +125,11 @@ def cases() -> Iterator[Case]:
         ("SelfSubjectAccessReview", f"{AUTH}/selfsubjectaccessreviews", [{}]),
         ("LocalSubjectAccessReview", f"{AUTH}/namespaces/{{ns}}/localsubjectaccessreviews", [{"user": "u"}, {}]),
     ):
-        for m in more:
+        for who in asking:
             yield Case(
                 tuple(
-                    Step("POST", path, {"apiVersion": "authorization.k8s.io/v1", "kind": kind, "spec": {**m, **s}})
-                    for s in _specs()
+                    Step("POST", path, {"apiVersion": "authorization.k8s.io/v1", "kind": kind, "spec": {**who, **spec}})
+                    for spec in _specs()
                 ),
-                name=f"{kind} {m}",
+                name=f"{kind} {who}",
             )

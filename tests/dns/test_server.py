@@ -26,10 +26,10 @@ from lifecycle.client.rest import Client
 from lifecycle.client.shared_informer import SharedInformerFactory
 from lifecycle.dns.records import Answer, Record
 from lifecycle.dns.server import ClusterDNS
-from lifecycle.dns.wire import respond
 from lifecycle.inspector import open_recording
 from tests.conftest import RECORDINGS, unavailable
 from tests.dns.cluster import SERVICES, SLICES, answerer
+from tests.dns.responding import respond
 from tests.fake_api import FakeAPI
 
 SERVICE, SLICE, NAMESPACE = resource("services"), resource("endpointslices.discovery.k8s.io"), resource("namespaces")

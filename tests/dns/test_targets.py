@@ -25,8 +25,9 @@ from lifecycle.dns.kubernetes_plugin import MOST_TARGETS, KubernetesPlugin, Name
 from lifecycle.dns.records import Answer, Record, RecordTarget, fqdn
 from lifecycle.dns.server import IDLE_SECONDS, MOST_LONG_REPLIES, MOST_WAITING, ClusterDNS, _Datagrams
 from lifecycle.dns.service_index import Port, ServiceIndex, declared_ports
-from lifecycle.dns.wire import RECORD_WEIGHT, Reply, respond
+from lifecycle.dns.wire import RECORD_WEIGHT, Reply
 from tests.dns.cluster import SERVICES, SLICES, service, slice_of
+from tests.dns.responding import respond
 from tests.fake_api import FakeAPI
 
 SERVICE, SLICE, NAMESPACE = resource("services"), resource("endpointslices.discovery.k8s.io"), resource("namespaces")

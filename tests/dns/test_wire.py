@@ -18,7 +18,8 @@ from hypothesis import strategies as st
 from lifecycle.api.worker import LARGE
 from lifecycle.dns import wire
 from lifecycle.dns.records import Answer, Deck, Record
-from lifecycle.dns.wire import LARGEST, RECORD_WEIGHT, SMALLEST, reply_to, respond
+from lifecycle.dns.wire import LARGEST, RECORD_WEIGHT, SMALLEST, reply_to
+from tests.dns.responding import respond
 
 
 class Fixed:

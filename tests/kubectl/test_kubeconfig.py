@@ -86,6 +86,24 @@ def test_what_cannot_be_loaded(tmp_path):
     assert load([tmp_path / "nope"]) == empty_config()
 
 
+@pytest.mark.parametrize(
+    ("text", "said"),
+    [
+        ("kind: 0", "number into Go struct field .kind"),
+        ("apiVersion: 3", "number into Go struct field .apiVersion"),
+        ("apiVersion: false", "bool into Go struct field .apiVersion"),
+    ],
+)
+def test_a_version_or_kind_that_is_no_text_is_refused_as_the_real_kubectl_does(
+    tmp_path: Path, text: str, said: str
+) -> None:
+    (tmp_path / "config").write_text(text)
+    complaint = f"couldn't get version/kind; json parse error: json: cannot unmarshal {said} of type string"
+    with pytest.raises(CommandError) as refused:
+        load([tmp_path / "config"])
+    assert str(refused.value) == f'error loading config file "{tmp_path}/config": {complaint}'
+
+
 def test_a_preference_that_is_false_is_as_good_as_none(tmp_path: Path) -> None:
     """A real kubectl merges so: what is not set in Go says nothing."""
     files = []

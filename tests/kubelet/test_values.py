@@ -19,7 +19,6 @@ CHANGEABLE = {
     "main_kubelet.Dependencies",
     "volumemanager.volume_manager.MountResult",
     "volumemanager.volume_manager.MountedVolume",
-    "volumemanager.volume_manager._Trial",
 }
 """What is filled in step by step, or keeps a state: by module and name."""
 

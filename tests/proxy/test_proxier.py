@@ -15,8 +15,8 @@ from lifecycle.api.worker import LARGE
 from lifecycle.client.rest import Client
 from lifecycle.client.shared_informer import SharedInformerFactory
 from lifecycle.proxy.iptables.proxier import Proxier
+from lifecycle.proxy.iptables.rule_count import count_of_rules
 from lifecycle.proxy.iptables.runner import TextRunner
-from lifecycle.proxy.iptables.sync_proxy_rules import count_of_rules
 from lifecycle.proxy.iptables.tables import RestoreError, Tables
 from tests.controllers.small_cluster import deployment, small_cluster
 from tests.controllers.small_cluster import service as service_of

@@ -17,6 +17,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from lifecycle.api.auto_headers import AUTO_HEADERS
+from lifecycle.api.go_net import join_host_port
 from lifecycle.api.late_import import late_import
 from lifecycle.cri.apis.pod_network import NO_TLS, HTTPAnswer, HTTPRequest
 
@@ -77,7 +78,7 @@ async def reachable_from_here(
     what comes. Our own namespace's ports are reached as they are.
     """
     if not host_netns:
-        yield f"[{host}]:{port}" if ":" in host else f"{host}:{port}"
+        yield join_host_port(host, port)
         return
 
     async def pass_on(

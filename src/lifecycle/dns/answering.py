@@ -40,7 +40,6 @@ CHAIN_LIMIT = 10
 REFRESH, RETRY, EXPIRE = 7200, 1800, 86400
 MAX_NEGATIVE_TTL = 300
 
-
 MANY = 64
 """Records of an answer that is remembered until something changes."""
 

@@ -120,14 +120,6 @@ class Reply:
         return _fitted(self.message, answer, self.size)
 
 
-def respond(
-    packet: bytes, answerer: Answers, dice: random.Random, *, tcp: bool = False
-) -> bytes:
-    """The packet that answers a packet; empty for one that is no question at all."""
-    reply = reply_to(packet, answerer, dice, tcp=tcp)
-    return reply.packet() if reply is not None else b""
-
-
 def reply_to(
     packet: bytes, answerer: Answers, dice: random.Random, *, tcp: bool = False
 ) -> Reply | None:

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
+from lifecycle.api.aggregate import aggregate
 from lifecycle.api.go_format import go_quote
 from lifecycle.api.status import StatusError
 
@@ -93,8 +94,7 @@ class Aggregate(SeveralFailures):
         self.errors = tuple(errors)
 
     def __str__(self) -> str:
-        texts = list(dict.fromkeys(map(str, self.errors)))
-        return texts[0] if len(texts) == 1 else f"[{', '.join(texts)}]"
+        return aggregate([str(error) for error in self.errors])
 
 
 class NoResourceError(NoMatchError):

@@ -19,6 +19,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+from lifecycle.api.aggregate import aggregate
 from lifecycle.api.go_format import go_quote
 from lifecycle.api.go_json.decode import wrong_type
 from lifecycle.api.go_json.encode import marshal
@@ -159,9 +160,9 @@ def _check_kind(document: Any, source: str) -> None:
             if not (document.get(field) and isinstance(document[field], str))
         ]
     if errs:
-        message = errs[0] if len(errs) == 1 else f"[{', '.join(errs)}]"
         raise CommandError(
-            f"error validating {go_quote(source)}: error validating data: {message}; if"
+            f"error validating {go_quote(source)}: error validating data:"
+            f" {aggregate(errs)}; if"
             " you choose to ignore these errors, turn validation off with"
             " --validate=false"
         )

@@ -55,7 +55,6 @@ RUNTIME_CHECK_PERIOD = 0.5
 STATUS_REPORT_FREQUENCY = 300.0
 """Seconds between reports of an unchanged node status."""
 
-
 FIRST_STEP, LONGEST_STEP = 0.1, 7.0
 """Seconds between two tries to register: twice as long each time, up to the second."""
 

@@ -15,6 +15,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from lifecycle.api.canonical_ip import canonical_ip
+from lifecycle.api.go_net import join_host_port
 from lifecycle.api.wire import Object
 from lifecycle.proxy.service_port_name import ServicePortName
 
@@ -36,9 +37,7 @@ class Endpoint:
     node_hints: frozenset[str] = frozenset()
 
     def __str__(self) -> str:
-        return (
-            f"[{self.ip}]:{self.port}" if ":" in self.ip else f"{self.ip}:{self.port}"
-        )
+        return join_host_port(self.ip, self.port)
 
 
 def service_key(endpoint_slice: Object) -> ServiceKey | None:

@@ -15,7 +15,7 @@ from hypothesis import strategies as st
 from lifecycle.api.go_json import scanner
 from lifecycle.api.go_json.scanner import syntax_error_message
 from lifecycle.apiserver.http.json_bodies import read_json
-from lifecycle.apiserver.server.https import MAX_BODY
+from lifecycle.apiserver.server.incoming import MAX_BODY
 
 PIECES = [
     b"[1],",

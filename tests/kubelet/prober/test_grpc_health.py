@@ -41,8 +41,18 @@ def network() -> Iterator[str]:
 Answer = Callable[[bytes, Any], Awaitable[bytes]]
 
 
+PATIENCE = 30.0
+"""Seconds for who is answered: a machine may be busy with something else."""
+
+
 def said_of(
-    answer: Answer, *, service: str = "", name: str = "Check", timeout: float = 2.0, netns: str = "", ask_in: str = ""
+    answer: Answer,
+    *,
+    service: str = "",
+    name: str = "Check",
+    timeout: float = PATIENCE,
+    netns: str = "",
+    ask_in: str = "",
 ) -> str:
     """What the probe says of a server in one network that answers so."""
 
@@ -63,13 +73,13 @@ def said_of(
     return asyncio.run(main())
 
 
-def answer_of(status: int, netns: str = "", *, ask_in: str = "") -> str:
+def answer_of(status: int, netns: str = "", *, ask_in: str = "", timeout: float = PATIENCE) -> str:
     """What it says of one that answers with a status."""
 
     async def answer(_request: bytes, _context: object) -> bytes:
         return bytes([8, status])
 
-    return said_of(answer, netns=netns, ask_in=ask_in)
+    return said_of(answer, netns=netns, ask_in=ask_in, timeout=timeout)
 
 
 @pytest.mark.parametrize(("status", "said"), [(1, ""), (2, 'service unhealthy (responded with "NOT_SERVING")')])
@@ -80,7 +90,7 @@ def test_a_server_says_how_it_is(status: int, said: str) -> None:
 def test_a_server_is_asked_in_the_nodes_own_network() -> None:
     with network() as netns:
         assert answer_of(1, netns, ask_in=netns) == ""
-        assert answer_of(1, "", ask_in=netns).startswith("timeout: failed to connect service")
+        assert answer_of(1, "", ask_in=netns, timeout=0.5).startswith("timeout: failed to connect service")
 
 
 async def never(_request: bytes, context: Any) -> bytes:
@@ -97,11 +107,16 @@ async def refuse(_request: bytes, context: Any) -> bytes:
     ("answer", "name", "timeout", "said"),
     [
         (never, "Check", 2.0, "timeout: health rpc did not complete within 2s"),
-        (refuse, "Check", 2.0, "error: health rpc probe failed: rpc error: code = NotFound desc = unknown service"),
+        (
+            refuse,
+            "Check",
+            PATIENCE,
+            "error: health rpc probe failed: rpc error: code = NotFound desc = unknown service",
+        ),
         (
             refuse,
             "Watch",
-            2.0,
+            PATIENCE,
             "error: this server does not implement the grpc health protocol (grpc.health.v1.Health): Method not found!",
         ),
     ],

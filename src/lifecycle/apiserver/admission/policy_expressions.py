@@ -18,6 +18,7 @@ from collections.abc import Iterable, Sequence
 from functools import lru_cache, partial
 from typing import Any
 
+from lifecycle.api.aggregate import aggregate
 from lifecycle.api.resources import Resource
 from lifecycle.api.wire import ANONYMOUS, Object
 from lifecycle.apiserver.admission.admission_request import admission_request
@@ -256,6 +257,4 @@ class MatchConditions:
             return True
         if failure_policy == "Ignore":
             return False
-        raise EvaluationError(
-            errors[0] if len(errors) == 1 else f"[{', '.join(dict.fromkeys(errors))}]"
-        )
+        raise EvaluationError(aggregate(errors))

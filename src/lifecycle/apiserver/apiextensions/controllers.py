@@ -20,6 +20,7 @@ import logging
 from collections.abc import Callable, Iterable
 from typing import Protocol
 
+from lifecycle.api.aggregate import aggregate
 from lifecycle.api.clock import Clock
 from lifecycle.api.conditions import get_condition, is_condition_true
 from lifecycle.api.pauses import Pauses
@@ -199,7 +200,7 @@ class DefinitionControllers:
             )
             taken = [f'"{name}" is already in use' for name in new if name in used]
             if taken:
-                message = taken[0] if len(taken) == 1 else f"[{', '.join(taken)}]"
+                message = aggregate(taken)
                 status, reason = "False", why
             elif requested_name:
                 accepted[key] = requested_name

@@ -14,11 +14,11 @@ from pathlib import Path
 
 from lifecycle.api.aggregate import aggregate
 from lifecycle.api.field_errors import FieldError, invalid, not_supported, required
+from lifecycle.api.go_json.structs import ANYTHING
 from lifecycle.api.validation.content import name_is_dns_subdomain
 from lifecycle.api.wire import Object
 from lifecycle.apiserver.audit.policy import LEVELS, AuditPolicy
 from lifecycle.apiserver.config_file.decoding import (
-    ANYTHING,
     INTERNAL,
     Scheme,
     decode_configuration,

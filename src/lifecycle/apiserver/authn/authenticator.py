@@ -31,12 +31,6 @@ class AuthenticationError(Exception):
     """
 
 
-def together(errors: Iterable[str]) -> AuthenticationError:
-    """Several complaints as one, each said once. Upstream: `NewAggregate`."""
-    told = list(dict.fromkeys(errors))
-    return AuthenticationError(told[0] if len(told) == 1 else f"[{', '.join(told)}]")
-
-
 def wrong_audiences(
     meant: Iterable[str], requested: Iterable[str]
 ) -> AuthenticationError:

@@ -12,13 +12,13 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
+from lifecycle.api.aggregate import aggregate
 from lifecycle.api.wire import Request, UserInfo
 from lifecycle.apiserver.authn.authenticator import (
     AuthenticationError,
     Identity,
     TokenAuthenticator,
     settled,
-    together,
 )
 from lifecycle.apiserver.authn.union import add_authenticated_group
 
@@ -63,7 +63,7 @@ async def recognise_bearer(
     try:
         return await recognise(tokens, token, audiences)
     except AuthenticationError as error:
-        raise together([INVALID_TOKEN, str(error)]) from None
+        raise AuthenticationError(aggregate([INVALID_TOKEN, str(error)])) from None
 
 
 async def recognise(

@@ -14,6 +14,7 @@ from __future__ import annotations
 from collections.abc import Collection
 from dataclasses import replace
 
+from lifecycle.api.aggregate import aggregate
 from lifecycle.api.wire import ANONYMOUS, Request, UserInfo
 from lifecycle.apiserver.authn.authenticator import (
     ALL_AUTHENTICATED,
@@ -23,7 +24,6 @@ from lifecycle.apiserver.authn.authenticator import (
     RequestAuthenticator,
     TokenAuthenticator,
     settled,
-    together,
 )
 
 
@@ -50,7 +50,7 @@ class UnionRequestAuthenticator:
                     else Identity(user, identity.audiences)
                 )
         if errors:
-            raise together(errors)
+            raise AuthenticationError(aggregate(errors))
         return None
 
 
@@ -76,7 +76,7 @@ class UnionTokenAuthenticator:
             if identity is not None:
                 return identity
         if errors:
-            raise together(errors)
+            raise AuthenticationError(aggregate(errors))
         return None
 
 

@@ -7,6 +7,7 @@ Upstream: `apiserver/pkg/authorization/cel/matcher.go` (`CELMatcher.Eval`), `com
 
 from __future__ import annotations
 
+from lifecycle.api.aggregate import aggregate
 from lifecycle.api.wire import Object
 from lifecycle.apiserver.cel.environment import EvaluationError
 from lifecycle.apiserver.cel.expression import Expression
@@ -48,9 +49,7 @@ def conditions_match(
             continue
         if value is not True:
             return False, ""
-    if errors:
-        return False, errors[0] if len(errors) == 1 else "[" + ", ".join(errors) + "]"
-    return True, ""
+    return not errors, aggregate(errors)
 
 
 def complete(spec: Object) -> Object:

@@ -16,6 +16,7 @@ from collections.abc import Iterable
 from dataclasses import dataclass, field
 from pathlib import Path
 
+from lifecycle.api.aggregate import aggregate
 from lifecycle.api.clock import Clock
 from lifecycle.api.go_format import go_quote
 from lifecycle.apiserver.authz.abac import read_policy_file
@@ -91,9 +92,7 @@ class AuthorizationOptions:
         """
         errors = self.errors()
         if errors:
-            raise ValueError(
-                errors[0] if len(errors) == 1 else "[" + ", ".join(errors) + "]"
-            )
+            raise ValueError(aggregate(errors))
 
     def _beside_a_config(self) -> list[str]:
         if self.modes != KUBEADM_MODES or self.policy_file or self.webhook_config_file:

@@ -13,6 +13,7 @@ import ssl
 from collections.abc import Callable
 from typing import TYPE_CHECKING
 
+from lifecycle.api.go_net import join_host_port
 from lifecycle.api.late_import import late_import
 
 if TYPE_CHECKING:
@@ -24,7 +25,7 @@ else:
 def go_error(error: Exception, address: tuple[str, int]) -> str:
     """What Go says to a failure that Python knows by another name."""
     host, port = address
-    dialed = f"[{host}]:{port}" if ":" in host else f"{host}:{port}"
+    dialed = join_host_port(host, port)
     if isinstance(error, socket.gaierror):
         return f"dial tcp: lookup {host}: no such host"
     if isinstance(error, ConnectionRefusedError):

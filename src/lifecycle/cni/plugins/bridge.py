@@ -30,109 +30,15 @@ from lifecycle.cni.netlink.handle import Netlink
 from lifecycle.cni.netlink.link import Link, LinkNotFoundError
 from lifecycle.cni.netlink.wire import go_errno
 from lifecycle.cni.plugins import ipam
+from lifecycle.cni.plugins.bridge_config import load_net_conf
 from lifecycle.cni.plugins.checks import check_bridge
-from lifecycle.cni.plugins.go_structs import (
-    BOOL,
-    INT,
-    PLUGIN_CONF,
-    STRING,
-    Slice,
-    Struct,
-)
 from lifecycle.cni.plugins.ipmasq import setup_ip_masq, teardown_ip_masq
-from lifecycle.cni.plugins.netconf import dns_configured, open_netns, plugin_config
-from lifecycle.cni.plugins.skel import CmdArgs, load_args, plugin_main, prev_result
+from lifecycle.cni.plugins.netconf import dns_configured, open_netns
+from lifecycle.cni.plugins.skel import CmdArgs, plugin_main, prev_result
 from lifecycle.cni.plugins.veth import del_link, setup_veth
 
-DEFAULT_BRIDGE_NAME = "cni0"
-MAX_VLAN = 4094
 PORT_STATE_RETRIES = (0, 0.05, 0.5, 1, 1)
 """Seconds to wait before each look whether the bridge's port has come up."""
-
-_MAC = Struct({"mac": STRING}, "main.BridgeArgs")
-_NET_CONF = Struct(
-    {
-        **PLUGIN_CONF,
-        **dict.fromkeys(
-            (
-                "isGateway",
-                "isDefaultGateway",
-                "forceAddress",
-                "ipMasq",
-                "hairpinMode",
-                "promiscMode",
-            ),
-            BOOL,
-        ),
-        **dict.fromkeys(
-            (
-                "preserveDefaultVlan",
-                "macspoofchk",
-                "enabledad",
-                "disableContainerInterface",
-            ),
-            BOOL,
-        ),
-        "portIsolation": BOOL,
-        "bridge": STRING,
-        "ipMasqBackend": STRING,
-        "mtu": INT,
-        "vlan": INT,
-        "vlanTrunk": Slice(
-            Struct({"minID": INT, "maxID": INT, "id": INT}, "main.VlanTrunk"),
-            "[]*main.VlanTrunk",
-        ),
-        "args": Struct(
-            {"cni": _MAC}, 'struct { Cni main.BridgeArgs "json:\\"cni,omitempty\\"" }'
-        ),
-        "runtimeConfig": Struct(
-            {"mac": STRING}, 'struct { Mac string "json:\\"mac,omitempty\\"" }'
-        ),
-    },
-    "main.NetConf",
-)
-
-
-def load_net_conf(args: CmdArgs) -> dict[str, Any]:
-    """The configuration, with `mac` and `vlans` worked out. Raises CNIError."""
-    conf = {"bridge": DEFAULT_BRIDGE_NAME, **plugin_config(args.conf, _NET_CONF)}
-    vlan = conf.get("vlan", 0)
-    if not 0 <= vlan <= MAX_VLAN:
-        raise CNIError(f"invalid VLAN ID {vlan} (must be between 0 and {MAX_VLAN})")
-    conf["vlans"] = collect_vlan_trunk(conf.get("vlanTrunk") or ())
-    conf["mac"] = load_args(args.args, ("MAC",)).get("MAC", "")
-    for place in (
-        (conf.get("args") or {}).get("cni") or {},
-        conf.get("runtimeConfig") or {},
-    ):
-        conf["mac"] = place.get("mac") or conf["mac"]
-    return conf
-
-
-def collect_vlan_trunk(trunk: Any) -> list[int]:
-    """All VLANs of a trunk: single ones and ranges. Raises CNIError."""
-    vlans: set[int] = set()
-    for item in trunk:
-        low, high, single = item.get("minID"), item.get("maxID"), item.get("id")
-        if low is not None and high is not None:
-            if not 0 < low <= MAX_VLAN:
-                raise CNIError("incorrect trunk minID parameter")
-            if not 0 < high <= MAX_VLAN:
-                raise CNIError("incorrect trunk maxID parameter")
-            if high < low:
-                raise CNIError("minID is greater than maxID in trunk parameter")
-            vlans.update(range(low, high + 1))
-        elif low is not None or high is not None:
-            missing = "minID" if low is None else "maxID"
-            raise CNIError(
-                f"minID and maxID should be configured simultaneously, {missing} is"
-                " missing"
-            )
-        if single is not None:
-            if not 0 < single <= MAX_VLAN:
-                raise CNIError("incorrect trunk id parameter")
-            vlans.add(single)
-    return sorted(vlans)
 
 
 def calc_gateways(

@@ -12,14 +12,16 @@ import errno
 import ipaddress
 import os
 import time
+from collections.abc import Mapping
 from pathlib import Path
+from typing import Any
 
 from lifecycle.cni import results
 from lifecycle.cni.addresses import parse_cidr, parse_ip
 from lifecycle.cni.errors import CNIError
 from lifecycle.cni.invoke import decode_result, exec_plugin_now, find_in_path
 from lifecycle.cni.netlink.handle import Netlink
-from lifecycle.cni.netlink.link import LinkNotFoundError
+from lifecycle.cni.netlink.link import Link, LinkNotFoundError
 from lifecycle.cni.netlink.route import RT_TABLE_MAIN, Route
 from lifecycle.cni.netlink.wire import go_errno
 from lifecycle.cni.plugins.skel import CmdArgs
@@ -79,6 +81,22 @@ def configure_iface(netlink: Netlink, if_name: str, result: results.Result) -> N
         link = netlink.link(if_name)
     except LinkNotFoundError:
         raise CNIError(f'failed to lookup "{if_name}": Link not found') from None
+    gateways = _add_addresses(netlink, link, result)
+    netlink.link_set(link.index, up=True)
+    if 6 in gateways:
+        try:
+            settle_addresses(netlink, if_name)
+        except CNIError as error:
+            raise error.wrapped(f'failed to settle addresses for "{if_name}"') from None
+    for route in result.get("routes", ()):
+        _add_route(netlink, link, route, gateways)
+
+
+def _add_addresses(
+    netlink: Netlink, link: Link, result: results.Result
+) -> dict[int, str]:
+    """Those that are this interface's; the first gateway of each version."""
+    if_name, interfaces = link.name, result["interfaces"]
     gateways: dict[int, str] = {}
     enabled_ipv6 = False
     for ip in result.get("ips", ()):
@@ -107,38 +125,38 @@ def configure_iface(netlink: Netlink, if_name: str, result: results.Result) -> N
             ) from None
         if ip.get("gateway"):
             gateways.setdefault(parse_ip(ip["gateway"]).version, ip["gateway"])
-    netlink.link_set(link.index, up=True)
-    if 6 in gateways:
-        try:
-            settle_addresses(netlink, if_name)
-        except CNIError as error:
-            raise error.wrapped(f'failed to settle addresses for "{if_name}"') from None
-    for r in result.get("routes", ()):
-        destination = ipaddress.ip_network(r["dst"], strict=False)
-        gateway = r.get("gw") or gateways.get(destination.version)
-        route = Route(
-            destination if destination.prefixlen else None,
-            parse_ip(gateway) if gateway else None,
-            link.index,
-            scope=r.get("scope") or 0,
-            priority=r.get("priority") or 0,
-            table=r.get("table") or RT_TABLE_MAIN,
+    return gateways
+
+
+def _add_route(
+    netlink: Netlink, link: Link, r: Mapping[str, Any], gateways: Mapping[int, str]
+) -> None:
+    """One that names no gateway goes by that of its version."""
+    destination = ipaddress.ip_network(r["dst"], strict=False)
+    gateway = r.get("gw") or gateways.get(destination.version)
+    route = Route(
+        destination if destination.prefixlen else None,
+        parse_ip(gateway) if gateway else None,
+        link.index,
+        scope=r.get("scope") or 0,
+        priority=r.get("priority") or 0,
+        table=r.get("table") or RT_TABLE_MAIN,
+    )
+    written = parse_cidr(r["dst"])
+    try:
+        if written.version == 4 and written.ip != destination.network_address:
+            raise OSError(errno.EINVAL, "")  # so says the kernel of it
+        netlink.route_add_ecmp(route)
+    except OSError as error:
+        where = (
+            f"{{{written.ip} {written.netmask.packed.hex()}}} via"
+            f" {gateway or '<nil>'} dev {link.name} metric {route.priority}"
         )
-        written = parse_cidr(r["dst"])
-        try:
-            if written.version == 4 and written.ip != destination.network_address:
-                raise OSError(errno.EINVAL, "")  # so says the kernel of it
-            netlink.route_add_ecmp(route)
-        except OSError as error:
-            where = (
-                f"{{{written.ip} {written.netmask.packed.hex()}}} via"
-                f" {gateway or '<nil>'} dev {if_name} metric {route.priority}"
-            )
-            scope = SCOPE_NAMES.get(route.scope, "unknown")
-            raise CNIError(
-                f"failed to add route '{where} (Scope: {scope}, Table:"
-                f" {r.get('table') or 0})': {go_errno(error)}"
-            ) from None
+        scope = SCOPE_NAMES.get(route.scope, "unknown")
+        raise CNIError(
+            f"failed to add route '{where} (Scope: {scope}, Table:"
+            f" {r.get('table') or 0})': {go_errno(error)}"
+        ) from None
 
 
 def settle_addresses(netlink: Netlink, if_name: str) -> None:

@@ -15,6 +15,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
+from lifecycle.api.go_net import join_host_port
 from lifecycle.cni.addresses import Interface, parse_ip
 from lifecycle.cni.errors import CNIError
 from lifecycle.cni.plugins.chain_names import format_chain_name
@@ -148,7 +149,7 @@ def filled_dnat_chain(
                 "-j",
                 "DNAT",
                 "--to-destination",
-                _ip_port(address, mapping["containerPort"]),
+                join_host_port(str(address.ip), mapping["containerPort"]),
             ]
         )
     return chain
@@ -196,10 +197,6 @@ def _split(ports: Sequence[int]) -> list[str]:
         ports[at : at + MULTIPORT_LIMIT] for at in range(0, len(ports), MULTIPORT_LIMIT)
     ]
     return [",".join(map(str, piece)) for piece in pieces]
-
-
-def _ip_port(address: Interface, port: int) -> str:
-    return f"{address.ip}:{port}" if address.version == 4 else f"[{address.ip}]:{port}"
 
 
 def _trimmed(comment: str) -> str:

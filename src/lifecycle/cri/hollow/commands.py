@@ -17,14 +17,9 @@ import time
 from collections.abc import Callable
 from typing import Any
 
-from lifecycle.cri.hollow.process import (
-    PAGES,
-    NotModelled,
-    Process,
-    Program,
-    pages_answer,
-    play,
-)
+from lifecycle.cri.hollow.listening import PAGES, pages_answer
+from lifecycle.cri.hollow.not_modelled import NotModelled
+from lifecycle.cri.hollow.process import Process, Program, play
 
 _SECONDS = re.compile(r"(\d+(?:\.\d*)?|\.\d+)([smhd]?)")
 _UNITS = {"": 1, "s": 1, "m": 60, "h": 3600, "d": 86400}

@@ -21,7 +21,7 @@ from lifecycle.cri.apis.pod_network import HTTPRequest
 from lifecycle.cri.hollow.container import HollowContainer
 from lifecycle.cri.hollow.conversation import http_answer
 from lifecycle.cri.hollow.http_headers import body_of, headers_of
-from lifecycle.cri.hollow.process import Server
+from lifecycle.cri.hollow.listening import Server
 
 if TYPE_CHECKING:
     import ssl

@@ -19,16 +19,15 @@ from lifecycle.cri.apis.container import (
 from lifecycle.cri.apis.errors import RuntimeServiceError
 from lifecycle.cri.hollow.applets import commands_of
 from lifecycle.cri.hollow.filesystem import FileSystem
+from lifecycle.cri.hollow.listening import Datagrams, Server
 from lifecycle.cri.hollow.output import Output
+from lifecycle.cri.hollow.pipes import Input
 from lifecycle.cri.hollow.process import (
     SIGKILLED,
     SIGTERMED,
-    Datagrams,
-    Input,
     Network,
     Process,
     Program,
-    Server,
     Service,
     play,
 )

@@ -21,7 +21,8 @@ from lifecycle.cri.apis.pod_network import NO_TLS, HTTPAnswer, HTTPRequest
 from lifecycle.cri.apis.streams import Streams
 from lifecycle.cri.hollow.container import HollowContainer
 from lifecycle.cri.hollow.http_headers import body_of, headers_of
-from lifecycle.cri.hollow.process import MOST_INPUT, NotModelled, not_modelled_message
+from lifecycle.cri.hollow.not_modelled import NotModelled, not_modelled_message
+from lifecycle.cri.hollow.pipes import MOST_INPUT
 
 _REASONS = {status.value: status.phrase for status in HTTPStatus}
 
@@ -77,29 +78,46 @@ async def http_answer(
         return HTTPAnswer(500, f"{type(error).__name__}: {error}")
 
 
-class Requests:
-    """The heads of requests, out of what a client sends."""
+class Conversation:
+    """What a server says to what comes over one connection."""
 
-    def __init__(self) -> None:
+    def __init__(self, server: HollowContainer, port: int) -> None:
+        self._server, self._port = server, port
         self._unread = bytearray()
         self._searched = 0
         self._pauses = Pauses()
+        self.is_over = False
+        """Whether something came that is no request: nothing is read after it."""
 
     @property
     def unread(self) -> bytes:
         """What has come of a head without an end yet."""
         return bytes(self._unread)
 
-    async def within(self, data: bytes) -> AsyncIterator[bytes]:
-        """Those that end in `data`, which comes next."""
+    async def answers(self, data: bytes) -> AsyncIterator[bytes]:
+        """To the requests that end in `data`, which comes next."""
         self._unread += data
         begin, search = 0, self._searched
         while (end := self._unread.find(END_OF_HEAD, search)) >= 0:
-            yield bytes(self._unread[begin:end])
+            answer = await self._answer(bytes(self._unread[begin:end]))
+            if answer is None:
+                self.is_over = True
+                yield BAD_REQUEST
+                return
+            yield answer
             begin = search = end + len(END_OF_HEAD)
             await self._pauses.pause()
         del self._unread[:begin]
         self._searched = max(0, len(self._unread) - len(END_OF_HEAD) + 1)
+
+    async def _answer(self, head: bytes) -> bytes | None:
+        """None to what is no request."""
+        words = head.partition(b"\r\n")[0].decode(errors="replace").split(" ", 2)
+        if len(words) != 3 or not words[2].startswith("HTTP/"):
+            return None
+        method, page, _ = words
+        asked = HTTPRequest("localhost", self._port, page, method=method)
+        return _message(await http_answer(self._server, asked))
 
 
 async def port_forward(
@@ -114,14 +132,15 @@ async def port_forward(
             f" namespace: failed to connect to localhost:{port} inside namespace:"
             " connection refused"
         )
-    requests = Requests()
-    async for data in streams.stdin or _nothing():
-        async for head in requests.within(data):
-            answer = await _answered(server, port, head)
+    if streams.stdin is None:
+        return
+    talking = Conversation(server, port)
+    async for data in streams.stdin:
+        async for answer in talking.answers(data):
             await streams.stdout(answer)
-            if answer == BAD_REQUEST:
-                return
-        if len(requests.unread) > MAX_HEADER_BYTES:
+        if talking.is_over:
+            return
+        if len(talking.unread) > MAX_HEADER_BYTES:
             await streams.stdout(TOO_LARGE)
             return
 
@@ -133,15 +152,14 @@ async def talk(server: HollowContainer, port: int, data: bytes) -> bytes:
     listening = server.server(port)
     if listening is not None and listening.greeting:
         return listening.greeting
-    requests, said = Requests(), bytearray()
-    async for head in requests.within(data):
-        answer = await _answered(server, port, head)
+    talking, said = Conversation(server, port), bytearray()
+    async for answer in talking.answers(data):
         said += answer
-        if answer == BAD_REQUEST:
-            return bytes(said)
         if len(said) > MOST_INPUT:
             raise NotModelled(f"more than {MOST_INPUT} bytes of answers")
-    return bytes(said) + (BAD_REQUEST if requests.unread.strip() else b"")
+    if not talking.is_over and talking.unread.strip():
+        said += BAD_REQUEST
+    return bytes(said)
 
 
 async def datagram_answer(server: HollowContainer, port: int, data: bytes) -> bytes:
@@ -158,15 +176,6 @@ async def datagram_answer(server: HollowContainer, port: int, data: bytes) -> by
     return b""
 
 
-async def _answered(server: HollowContainer, port: int, head: bytes) -> bytes:
-    words = head.partition(b"\r\n")[0].decode(errors="replace").split(" ", 2)
-    if len(words) != 3 or not words[2].startswith("HTTP/"):
-        return BAD_REQUEST
-    method, page, _ = words
-    asked = HTTPRequest("localhost", port, page, method=method)
-    return _message(await http_answer(server, asked))
-
-
 def _message(answer: HTTPAnswer) -> bytes:
     """As it goes over the wire; nothing, if the server broke off."""
     if not answer.status:
@@ -176,8 +185,3 @@ def _message(answer: HTTPAnswer) -> bytes:
     lines += [f"{name}: {value}" for name, value in headers_of(answer).items()]
     lines += [f"Content-Length: {len(body)}", "", ""]
     return "\r\n".join(lines).encode() + body
-
-
-async def _nothing() -> AsyncIterator[bytes]:
-    return
-    yield b""

@@ -15,7 +15,8 @@ from lifecycle.cri.hollow.commands import not_modelled, pause
 from lifecycle.cri.hollow.file_commands import options_and_paths
 from lifecycle.cri.hollow.filesystem import FileError
 from lifecycle.cri.hollow.paths import absolute
-from lifecycle.cri.hollow.process import SIGKILLED, Input, Pipe, Process, Program
+from lifecycle.cri.hollow.pipes import Input, Pipe
+from lifecycle.cri.hollow.process import SIGKILLED, Process, Program
 
 _AWK_PRINT = re.compile(r"\{ *print +(\$\d+(?: *, *\$\d+)*) *;? *\}")
 

@@ -15,7 +15,7 @@ from collections.abc import AsyncIterator
 
 from lifecycle.api.unread import PIECE, Room
 from lifecycle.cri.apis.streams import Streams
-from lifecycle.cri.hollow.process import MOST_INPUT, BrokenPipe
+from lifecycle.cri.hollow.pipes import MOST_INPUT, BrokenPipe
 
 CHUNK = 32 * 1024
 """Bytes of input that a process is given at a time."""

@@ -12,15 +12,25 @@ Ours.
 from __future__ import annotations
 
 import asyncio
-from collections.abc import AsyncIterator, Awaitable, Callable, Iterable, Mapping
+from collections.abc import Awaitable, Callable, Iterable, Mapping
 from dataclasses import dataclass
-from functools import cache
 from typing import TYPE_CHECKING, Protocol
 
-from lifecycle.api.pauses import Pauses
-from lifecycle.api.unread import PIECE
 from lifecycle.cri.apis.pod_network import HTTPAnswer, HTTPRequest
 from lifecycle.cri.hollow.filesystem import FileSystem
+from lifecycle.cri.hollow.listening import (
+    PAGES,
+    Answer,
+    Datagrams,
+    Server,
+    pages_answer,
+)
+from lifecycle.cri.hollow.not_modelled import (
+    NOT_MODELLED,
+    NotModelled,
+    not_modelled_message,
+)
+from lifecycle.cri.hollow.pipes import BrokenPipe, Input
 from lifecycle.cri.hollow.resolver import Record
 from lifecycle.cri.hollow.volumes import UnknownFile
 
@@ -30,55 +40,8 @@ if TYPE_CHECKING:
 SIGKILLED, SIGTERMED = 137, 143
 """Exit codes of a process that a signal ended."""
 
-NOT_MODELLED = 126
-"""Exit code of a command that is there but cannot be run; a shell's for the same."""
-
 MOST_DEPTH = 40
 """Processes that started one another, and scripts within scripts."""
-
-MOST_INPUT = 16 * 1024 * 1024
-"""Bytes that a program takes in at once."""
-
-FILLED = 64 * 1024
-"""Bytes in a pipe from which on its writer reads no more. A write of any length is
-taken all the same, up to `MOST_INPUT`. Upstream: Linux' `pipe(7)`, which holds so many.
-"""
-
-PAGES = frozenset({"", "/", "/index.html"})
-
-Answer = Callable[[HTTPRequest], Awaitable[HTTPAnswer]]
-"""What a server says to a request. Raises NotModelled."""
-
-
-Datagrams = Callable[[bytes], Awaitable[bytes]]
-"""What a server says to a datagram; nothing: it does not answer. Raises NotModelled."""
-
-
-@dataclass(slots=True, frozen=True)
-class Server:
-    """What listens on a port. `tls`: with what it begins a connection; None: it speaks
-    plainly. `greeting`: it says so much to everybody and hangs up, and knows no HTTP.
-    """
-
-    answer: Answer
-    tls: ssl.SSLContext | None = None
-    greeting: bytes = b""
-
-
-@cache
-def pages_answer(
-    pages: frozenset[str], text: str = "", content_type: str = ""
-) -> Answer:
-    """Of a server that has some pages, all with the same text, and takes nothing in."""
-
-    async def answer(request: HTTPRequest) -> HTTPAnswer:
-        if request.method not in ("GET", "HEAD"):
-            return HTTPAnswer(405)
-        if request.path.partition("?")[0] not in pages:
-            return HTTPAnswer(404)
-        return HTTPAnswer(200, text, content_type=content_type)
-
-    return answer
 
 
 class NoSuchHost(Exception):
@@ -115,136 +78,6 @@ class Network(Protocol):
     async def lookup(self, name: str) -> str:
         """An address. Raises NoSuchHost, KeyError."""
         ...
-
-
-class NotModelled(Exception):
-    """No function plays this. The text names it."""
-
-
-class BrokenPipe(Exception):
-    """Nobody reads any more what is written."""
-
-
-def not_modelled_message(name: str) -> str:
-    """The one line that says so."""
-    return (
-        f"lifecycle: {name}: not run: hollow containers run no programs, and imitate"
-        " only a few; real ones run with --runtime sandbox\n"
-    )
-
-
-class Input:
-    """A process's standard input. Whoever gets it next goes on where the last one
-    stopped reading. None: it has ended before it began.
-
-    `towards`: the pipe that the process writes to. Who has filled it reads no more,
-    until the next one has taken something out.
-    """
-
-    __slots__ = ("_at", "_buffer", "_pauses", "_pieces", "towards")
-
-    def __init__(
-        self, pieces: AsyncIterator[bytes] | None = None, towards: Pipe | None = None
-    ) -> None:
-        self._pieces, self.towards = pieces, towards
-        self._buffer = b""
-        self._at = 0
-        """Where in the buffer the next one goes on."""
-        self._pauses: Pauses | None = None
-
-    async def _more(self) -> bool:
-        """Whether there is anything to be read, once it is there."""
-        self._pauses = self._pauses or Pauses()
-        await self._pauses.pause()  # a piece may be of a hundred thousand lines
-        while self._at >= len(self._buffer):
-            if self._pieces is None:
-                return False
-            if self.towards is not None:
-                await self.towards.room()
-            try:
-                self._buffer, self._at = await anext(self._pieces), 0
-            except StopAsyncIteration:
-                self._pieces = None
-        return True
-
-    async def read(self) -> bytes:
-        """The next piece, as it comes; nothing at the end."""
-        await self._more()
-        data = self._buffer[self._at :]
-        self._buffer, self._at = b"", 0
-        return data
-
-    async def read_all(self) -> bytes:
-        """To the end. Raises NotModelled beyond `MOST_INPUT`."""
-        data = bytearray()
-        while piece := await self.read():
-            data += piece
-            if len(data) > MOST_INPUT:
-                raise NotModelled(f"more than {MOST_INPUT} bytes of input")
-        return bytes(data)
-
-    async def readline(self) -> bytes:
-        """A line with its end; nothing at the end of it all. Raises NotModelled for one
-        that is longer than `MOST_INPUT`.
-        """
-        line, end = bytearray(), 0
-        while not end and await self._more():
-            end = self._buffer.find(b"\n", self._at) + 1
-            begin, self._at = self._at, end or len(self._buffer)
-            line += self._buffer[begin : self._at]
-            if len(line) > MOST_INPUT:
-                raise NotModelled(f"a line of more than {MOST_INPUT} bytes")
-        return bytes(line)
-
-
-class Pipe:
-    """Between two processes: one writes, the other iterates."""
-
-    __slots__ = ("_broken", "_left", "_queue", "_waiting")
-
-    def __init__(self) -> None:
-        self._queue: asyncio.Queue[bytes] = asyncio.Queue()
-        self._broken = False
-        self._waiting = 0
-        self._left = asyncio.Event()
-
-    async def room(self) -> None:
-        """Until hardly anything waits, or nobody reads any more."""
-        while self._waiting > FILLED and not self._broken:
-            self._left.clear()
-            await self._left.wait()
-
-    def write(self, data: bytes) -> None:
-        """Raises BrokenPipe, and NotModelled when `MOST_INPUT` bytes wait: nobody can
-        be made to wait here.
-        """
-        if self._broken:
-            raise BrokenPipe
-        if self._waiting > MOST_INPUT:
-            raise NotModelled(f"more than {MOST_INPUT} bytes in a pipe")
-        if data:
-            self._waiting += len(data) + PIECE
-            self._queue.put_nowait(data)
-
-    def close(self) -> None:
-        """The writer has ended."""
-        self._queue.put_nowait(b"")
-
-    def abandon(self) -> None:
-        """The reader has ended."""
-        self._broken = True
-        self._left.set()
-
-    def __aiter__(self) -> AsyncIterator[bytes]:
-        return self
-
-    async def __anext__(self) -> bytes:
-        data = await self._queue.get()
-        if not data:
-            raise StopAsyncIteration
-        self._waiting -= len(data) + PIECE
-        self._left.set()
-        return data
 
 
 class Machine(Protocol):

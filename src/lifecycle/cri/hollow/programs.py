@@ -35,7 +35,8 @@ from lifecycle.cri.hollow.commands import COMMANDS, WELCOME
 from lifecycle.cri.hollow.file_commands import FILE_COMMANDS
 from lifecycle.cri.hollow.filter_commands import FILTERS
 from lifecycle.cri.hollow.net_commands import NET_COMMANDS
-from lifecycle.cri.hollow.process import NotModelled, Process, Program, Service
+from lifecycle.cri.hollow.not_modelled import NotModelled
+from lifecycle.cri.hollow.process import Process, Program, Service
 from lifecycle.cri.hollow.shell import sh
 from lifecycle.cri.hollow.tar import tar
 from lifecycle.cri.hollow.web_commands import WEB_COMMANDS

@@ -17,14 +17,10 @@ import contextlib
 from dataclasses import replace
 
 from lifecycle.cri.hollow.filesystem import FileError
+from lifecycle.cri.hollow.not_modelled import NotModelled
 from lifecycle.cri.hollow.paths import absolute
-from lifecycle.cri.hollow.process import (
-    BrokenPipe,
-    Input,
-    NotModelled,
-    Pipe,
-    Process,
-)
+from lifecycle.cri.hollow.pipes import BrokenPipe, Input, Pipe
+from lifecycle.cri.hollow.process import Process
 from lifecycle.cri.hollow.shell_commands import ShellCommands
 from lifecycle.cri.hollow.shell_state import (
     ExitShell,

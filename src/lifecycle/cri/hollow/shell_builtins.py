@@ -8,12 +8,9 @@ from __future__ import annotations
 import asyncio
 import re
 
+from lifecycle.cri.hollow.not_modelled import NotModelled
 from lifecycle.cri.hollow.paths import absolute
-from lifecycle.cri.hollow.process import (
-    MOST_DEPTH,
-    SIGTERMED,
-    NotModelled,
-)
+from lifecycle.cri.hollow.process import MOST_DEPTH, SIGTERMED
 from lifecycle.cri.hollow.shell_state import (
     ASSIGNMENT,
     ExitShell,

@@ -9,14 +9,10 @@ from __future__ import annotations
 from dataclasses import replace
 
 from lifecycle.cri.hollow.filesystem import FileError
+from lifecycle.cri.hollow.not_modelled import NotModelled
 from lifecycle.cri.hollow.paths import absolute
-from lifecycle.cri.hollow.process import (
-    Input,
-    NotModelled,
-    Pipe,
-    Service,
-    play,
-)
+from lifecycle.cri.hollow.pipes import Input, Pipe
+from lifecycle.cri.hollow.process import Service, play
 from lifecycle.cri.hollow.shell_builtins import ShellBuiltins
 from lifecycle.cri.hollow.shell_state import (
     ASSIGNMENT,

@@ -16,7 +16,7 @@ from collections.abc import Awaitable, Callable
 from typing import Protocol
 
 from lifecycle.cri.hollow.filesystem import FileError
-from lifecycle.cri.hollow.process import NotModelled
+from lifecycle.cri.hollow.not_modelled import NotModelled
 from lifecycle.cri.hollow.shell_syntax import Part, Word
 from lifecycle.cri.hollow.volumes import UnknownFile
 

@@ -10,13 +10,10 @@ import re
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 
+from lifecycle.cri.hollow.not_modelled import NotModelled, not_modelled_message
 from lifecycle.cri.hollow.paths import absolute
-from lifecycle.cri.hollow.process import (
-    Input,
-    NotModelled,
-    Process,
-    not_modelled_message,
-)
+from lifecycle.cri.hollow.pipes import Input
+from lifecycle.cri.hollow.process import Process
 from lifecycle.cri.hollow.shell_expansion import Expander
 from lifecycle.cri.hollow.shell_syntax import (
     Node,

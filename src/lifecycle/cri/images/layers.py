@@ -30,9 +30,12 @@ from lifecycle.cri.removal import remove_tree
 
 WHITEOUT = ".wh."
 OPAQUE = ".wh..wh..opq"
-PAX_XATTR, MARKS = "SCHILY.xattr.", "trusted.overlay."
-"""Extended attributes in an archive; and those by which the kernel's overlay knows what
-is gone, which no layer may set by itself.
+PAX_XATTR = "SCHILY.xattr."
+"""Before the name of an extended attribute in an archive."""
+
+OVERLAYS_OWN = "trusted.overlay."
+"""Attributes by which the kernel's overlay knows what is gone: no layer may set them by
+itself.
 """
 
 MAX_LAYER = 8 * 1024**3
@@ -160,7 +163,8 @@ def _one(
     ):
         _remove(path)
     _make(archive, entry, target, path)
-    own |= {path, *path.parents} if not overlay else set()
+    if not overlay:
+        own |= {path, *path.parents}
     os.chown(path, entry.uid, entry.gid, follow_symlinks=False)
     _set_xattrs(path, entry)
     if not path.is_symlink():
@@ -172,7 +176,7 @@ def _set_xattrs(path: Path, entry: tarfile.TarInfo) -> None:
     """Among them a program's capabilities. A file system without any is no error."""
     for key, value in entry.pax_headers.items():
         name = key.removeprefix(PAX_XATTR)
-        if name != key and not name.startswith(MARKS):
+        if name != key and not name.startswith(OVERLAYS_OWN):
             content = value.encode("utf-8", "surrogateescape")
             try:
                 os.setxattr(path, name, content, follow_symlinks=False)

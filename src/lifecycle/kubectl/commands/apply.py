@@ -17,6 +17,7 @@ from contextlib import contextmanager
 from typing import Any
 
 from lifecycle.api import fast_json
+from lifecycle.api.aggregate import aggregate
 from lifecycle.api.go_format import go_quote
 from lifecycle.api.go_json.encode import marshal
 from lifecycle.api.patch.merge_patch import apply_merge_patch
@@ -105,12 +106,7 @@ async def apply(argv: Sequence[str], session: Session) -> None:
             session.print(printer.text(in_key_order(obj), operation))
         done.append(in_key_order(obj))
     if unread and errs:  # beside others, these are one complaint
-        errs.insert(
-            0,
-            CommandError(
-                next(iter(unread)) if len(unread) == 1 else f"[{', '.join(unread)}]"
-            ),
-        )
+        errs.insert(0, CommandError(aggregate([*unread])))
     if unread or errs:
         raise several(errs or list(unread.values()))
     if not infos:

@@ -14,6 +14,7 @@ from __future__ import annotations
 from collections.abc import AsyncIterator, Sequence
 from dataclasses import dataclass
 
+from lifecycle.api.aggregate import aggregate
 from lifecycle.api.go_format import go_quote
 from lifecycle.api.status import StatusError
 from lifecycle.api.validation.content import label_value
@@ -276,8 +277,9 @@ def _check_overwrites(
             "--overwrite is false but found the following declared annotation(s):"
             f" {'; '.join(taken)}"
         )
-    info = [f"{text}, and --overwrite is false" for text in taken]
-    raise CommandError(info[0] if len(info) == 1 else f"[{', '.join(info)}]")
+    raise CommandError(
+        aggregate([f"{text}, and --overwrite is false" for text in taken])
+    )
 
 
 def _operation(added: set[str], gone: set[str], kind: Kind) -> str:

@@ -23,14 +23,11 @@ from typing import Any
 from lifecycle.api import fast_json
 from lifecycle.api.clock import Clock, parse_time
 from lifecycle.api.go_format import go_quote
+from lifecycle.api.go_json.structs import StructDecoder
+from lifecycle.api.go_json.type_meta import interpret
 from lifecycle.api.schema.scalars import time as canonical_time
 from lifecycle.api.yaml_reader import read_yaml
 from lifecycle.kubectl.failures import CommandError, NoCredentials
-from lifecycle.kubectl.kubeconfig.field_types import (
-    TYPE_META,
-    check_field,
-    json_kind,
-)
 from lifecycle.kubectl.source_lines import EXEC_SCHEME
 
 GROUP = "client.authentication.k8s.io"
@@ -206,27 +203,21 @@ class ExecPlugin:
         """The answer. Raises PluginError."""
         try:
             answer, _ = read_yaml(output)
-            if isinstance(answer, dict):
-                for name in ("apiVersion", "kind"):
-                    check_field(answer.get(name), "string", f".{name}")
         except ValueError as error:
             raise PluginError(
                 f"decoding stdout: couldn't get version/kind; json parse error: {error}"
             ) from error
-        if answer is not None and not isinstance(answer, dict):
-            raise PluginError(
-                "decoding stdout: couldn't get version/kind; json parse error: json:"
-                f" cannot unmarshal {json_kind(answer)} into Go value of type"
-                f" {TYPE_META}"
-            )
-        if not answer or not (answer.get("kind") or answer.get("apiVersion")):
+        try:
+            version, kind = interpret(answer)
+        except ValueError as error:
+            raise PluginError(f"decoding stdout: {error}") from error
+        if not kind and not version:
             raise self._another_version("client.authentication.k8s.io/__internal")
-        if not answer.get("kind"):
+        if not kind:
             raise PluginError(
                 "decoding stdout: Object 'Kind' is missing in"
                 f" '{output.decode(errors='replace')}'"
             )
-        version, kind = answer.get("apiVersion", ""), answer["kind"]
         if version not in API_VERSIONS or kind != "ExecCredential":
             raise PluginError(
                 f'decoding stdout: no kind "{kind}" is registered for version'
@@ -240,14 +231,15 @@ class ExecPlugin:
 def _credentials(answer: dict[str, Any]) -> PluginCredentials:
     """What stands in the status of an `ExecCredential`. Raises PluginError."""
     version = answer["apiVersion"].rpartition("/")[2]
-    status, what = answer.get("status"), "ExecCredentialStatus"
+    types = {
+        "ExecCredential": {"status": f"{version}.ExecCredentialStatus"},
+        "ExecCredentialStatus": dict.fromkeys(_FIELDS, "string"),
+    }
     try:
-        check_field(status, f"{version}.{what}", "ExecCredential.status")
+        status = StructDecoder(types).decode(answer, "ExecCredential").get("status")
         if status is None:
             raise PluginError("exec plugin didn't return a status field")
-        token, certificate, key, end = (
-            _text(status, name, f"{what}.status.{name}") for name in _FIELDS
-        )
+        token, certificate, key, end = (status.get(name, "") for name in _FIELDS)
         ends = canonical_time(end) if end else None  # the year 1 is no time
     except ValueError as error:
         raise PluginError(f"decoding stdout: {error}") from error
@@ -257,11 +249,6 @@ def _credentials(answer: dict[str, Any]) -> PluginCredentials:
         raise PluginError("exec plugin returned only certificate or key, not both")
     expires = parse_time(ends) if ends else 0.0
     return PluginCredentials(token, certificate.encode(), key.encode(), expires)
-
-
-def _text(status: dict[str, Any], name: str, where: str) -> str:
-    check_field(status.get(name), "string", where)
-    return status.get(name) or ""
 
 
 class PluginError(Exception):

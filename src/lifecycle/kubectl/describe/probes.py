@@ -7,6 +7,7 @@ from __future__ import annotations
 
 from urllib.parse import quote
 
+from lifecycle.api.go_net import join_host_port
 from lifecycle.api.wire import Object
 
 _PATH = "$&+,/:;=@!'()*[]~"
@@ -41,8 +42,3 @@ def _action(probe: Object) -> str:
     if (grpc := probe.get("grpc")) is not None:
         return f"grpc <pod>:{grpc['port']} {grpc.get('service') or ''}"
     return "unknown"
-
-
-def join_host_port(host: str, port: object) -> str:
-    """`host:port`; IPv6 in brackets. Upstream: Go's `net.JoinHostPort`."""
-    return f"[{host}]:{port}" if ":" in host else f"{host}:{port}"

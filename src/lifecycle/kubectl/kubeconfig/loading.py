@@ -18,14 +18,12 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
+from lifecycle.api.aggregate import aggregate
+from lifecycle.api.go_json.type_meta import interpret
 from lifecycle.api.yaml_reader import read_yaml
 from lifecycle.kubectl.failures import CommandError
 from lifecycle.kubectl.kubeconfig.documents import PATHS, SECTIONS, Config, empty_config
-from lifecycle.kubectl.kubeconfig.field_types import (
-    TYPE_META,
-    decode,
-    json_kind,
-)
+from lifecycle.kubectl.kubeconfig.field_types import decode
 from lifecycle.kubectl.source_lines import CONFIG_SCHEME
 
 _GO_NAMES = {"clusters": "Cluster", "users": "AuthInfo", "contexts": "Context"}
@@ -88,9 +86,7 @@ def read_all(
         except ValueError as error:
             errlist.append(f'error loading config file "{path}": {error}')
     if errlist:
-        raise CommandError(
-            errlist[0] if len(errlist) == 1 else "[" + ", ".join(errlist) + "]"
-        )
+        raise CommandError(aggregate(errlist))
     return configs
 
 
@@ -99,17 +95,10 @@ def parse(text: str) -> Config:
     file's name.
     """
     document, _ = read_yaml(text.encode())
+    version, kind = interpret(document)
     if document is None:
         return {}
-    if not isinstance(document, dict):
-        raise ValueError(
-            "couldn't get version/kind; json parse error: json: cannot unmarshal"
-            f" {json_kind(document)} into Go value of type {TYPE_META}"
-        )
-    version, kind = (
-        document.get("apiVersion", "v1") or "v1",
-        document.get("kind", "Config") or "Config",
-    )
+    version, kind = version or "v1", kind or "Config"
     if (version, kind) != ("v1", "Config"):
         raise ValueError(
             f'no kind "{kind}" is registered for version "{version}" in scheme'

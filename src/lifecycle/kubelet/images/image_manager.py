@@ -17,6 +17,7 @@ from __future__ import annotations
 import re
 from collections.abc import Callable, Sequence
 
+from lifecycle.api.aggregate import aggregate
 from lifecycle.api.clock import Clock
 from lifecycle.api.go_format import go_quote
 from lifecycle.api.tracing import span
@@ -232,8 +233,5 @@ class ImageManager:
                 )
                 return tracked
             except RuntimeServiceError as error:
-                if str(error) not in errors:
-                    errors.append(str(error))
-        raise RuntimeServiceError(
-            errors[0] if len(errors) == 1 else f"[{', '.join(errors)}]"
-        )
+                errors.append(str(error))
+        raise RuntimeServiceError(aggregate(errors))

@@ -17,6 +17,7 @@ import base64
 import re
 from collections.abc import Callable, Iterable, Mapping
 
+from lifecycle.api.go_net import join_host_port
 from lifecycle.api.pauses import Pauses
 from lifecycle.api.wire import Object
 from lifecycle.api.worker import beside
@@ -32,7 +33,6 @@ from lifecycle.kubelet.container.runtime_helper import (
     GetObject,
     RecordEvent,
 )
-from lifecycle.kubelet.lifecycle.http_get_action import join_host_port
 
 MASTER_SERVICE_NAMESPACE, MASTER_SERVICES = "default", ("kubernetes",)
 ENV_VAR_NAME = re.compile(r"^[ -<>-~]+$")

@@ -13,18 +13,14 @@ from __future__ import annotations
 import asyncio
 
 from lifecycle.api.go_format import go_quote
+from lifecycle.api.go_net import join_host_port
 from lifecycle.api.wire import Object
 from lifecycle.cri.apis.errors import RuntimeServiceError
 from lifecycle.cri.apis.pod_network import NO_TLS
 from lifecycle.cri.apis.runtime import Runtime
 from lifecycle.kubelet.container.container_facts import format_pod
 from lifecycle.kubelet.container.ref import PodEvent
-from lifecycle.kubelet.lifecycle.http_get_action import (
-    HOOK,
-    http_get,
-    in_plain,
-    join_host_port,
-)
+from lifecycle.kubelet.lifecycle.http_get_action import HOOK, http_get, in_plain
 
 
 def port_number(container: Object, port: int | str) -> int:

@@ -45,11 +45,6 @@ def headers_of(action: Object, user_agent: str) -> list[tuple[str, str]]:
     return headers
 
 
-def join_host_port(host: str, port: int) -> str:
-    """`host:port`, an address of version 6 in brackets: Go's `net.JoinHostPort`."""
-    return f"[{host}]:{port}" if ":" in host else f"{host}:{port}"
-
-
 def in_plain(action: Object) -> Object:
     """The same without TLS, and so without what should not be overheard. Upstream:
     `httpDoer` in `lifecycle/handlers.go`.

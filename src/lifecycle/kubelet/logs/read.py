@@ -28,7 +28,6 @@ BLOCK_SIZE = 64 * 1024
 goroutines beside it.
 """
 
-
 ALL_STREAMS, STREAMS = "All", ("Stdout", "Stderr")
 
 

@@ -12,9 +12,10 @@ import asyncio
 from typing import TYPE_CHECKING
 
 from lifecycle.api.go_duration import go_duration
+from lifecycle.api.go_net import join_host_port
 from lifecycle.api.protobuf.wire_format import delimited
 from lifecycle.cri.node_access import reachable_from_here
-from lifecycle.kubelet.lifecycle.http_get_action import PROBE, join_host_port
+from lifecycle.kubelet.lifecycle.http_get_action import PROBE
 
 if TYPE_CHECKING:
     from grpc.aio import AioRpcError

@@ -14,6 +14,7 @@ from __future__ import annotations
 
 from lifecycle.api.go_duration import go_duration
 from lifecycle.api.go_format import go_quote
+from lifecycle.api.go_net import join_host_port
 from lifecycle.api.wire import Object
 from lifecycle.cri.apis.errors import RuntimeServiceError
 from lifecycle.cri.apis.runtime import Runtime
@@ -21,11 +22,7 @@ from lifecycle.cri.node_access import NodeAccess
 from lifecycle.kubelet.container.container_facts import expand_command_only_static
 from lifecycle.kubelet.container.expansion import ExpansionError
 from lifecycle.kubelet.lifecycle.handlers import port_number
-from lifecycle.kubelet.lifecycle.http_get_action import (
-    PROBE,
-    http_get,
-    join_host_port,
-)
+from lifecycle.kubelet.lifecycle.http_get_action import PROBE, http_get
 from lifecycle.kubelet.prober import grpc_health
 
 MAX_PROBE_RETRIES = 3

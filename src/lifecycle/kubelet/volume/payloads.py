@@ -11,8 +11,9 @@ v1.36.
 from __future__ import annotations
 
 import base64
-from collections.abc import Awaitable, Callable, Iterable, Mapping
+from collections.abc import Awaitable, Callable, Mapping
 
+from lifecycle.api.aggregate import aggregate
 from lifecycle.api.wire import Object
 from lifecycle.kubelet.container.downward import (
     DownwardError,
@@ -38,12 +39,6 @@ class VolumeError(Exception):
     """The volume cannot be set up; the text follows `MountVolume.SetUp failed for
     volume "x" : `.
     """
-
-    @classmethod
-    def of_all(cls, complaints: Iterable[str]) -> VolumeError:
-        """Each once. Upstream: `utilerrors.NewAggregate`."""
-        once = list(dict.fromkeys(complaints))
-        return cls(once[0] if len(once) == 1 else f"[{', '.join(once)}]")
 
 
 def object_bytes(obj: Object, plural: str) -> dict[str, bytes]:
@@ -132,7 +127,7 @@ def downward_payload(
             continue
         files[item["path"]] = FileProjection(text.encode(), item.get("mode", mode))
     if errors:
-        raise VolumeError.of_all(errors)
+        raise VolumeError(aggregate(errors))
     return files
 
 
@@ -175,7 +170,7 @@ async def projected_payload(
         except VolumeError as error:
             errors.append(str(error))
     if errors:
-        raise VolumeError.of_all(errors)
+        raise VolumeError(aggregate(errors))
     return files
 
 

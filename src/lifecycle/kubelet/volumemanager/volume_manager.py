@@ -24,7 +24,6 @@ import asyncio
 import random
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
-from enum import Enum, auto
 from functools import partial
 from pathlib import Path
 from weakref import WeakValueDictionary
@@ -58,6 +57,11 @@ from lifecycle.kubelet.volumemanager.attachable import (
     mount_device,
     verify_controller_attached_volume,
 )
+from lifecycle.kubelet.volumemanager.pending_operations import (
+    Operation,
+    PendingOperations,
+    unprocessed,
+)
 from lifecycle.kubelet.volumemanager.references import mounted_volumes
 
 PLUGINS = {
@@ -72,13 +76,6 @@ READ_ONLY_PLUGINS = frozenset(API_VOLUMES)
 IMAGE = "image"
 """The kind that has nothing on the node's disk: the runtime mounts the image itself,
 once the kubelet has had it pulled. Upstream: `pkg/volume/image/image.go`.
-"""
-INITIAL_BACK_OFF, MAX_BACK_OFF = 0.5, 122.0
-"""Seconds between tries of one volume: the first, and the longest."""
-
-UNPROCESSED_BACK_OFF = 10.0
-"""Seconds between looks at a claim that leads nowhere: the pod worker's, after which it
-looks at all the pod again.
 """
 
 
@@ -110,48 +107,6 @@ class PersistentVolumeError(VolumeError):
     def __init__(self, volume: str, message: str) -> None:
         super().__init__(message)
         self.volume = volume
-
-
-class _Failure(Enum):
-    """What a try came to. Each is an operation of its own upstream, with a back-off of
-    its own.
-    """
-
-    MOUNT = auto()
-    ATTACH = auto()
-    PROCESS = auto()
-
-
-@dataclass(slots=True)
-class _Trial:
-    failure: _Failure
-    reason: str
-    wait: float
-    again_at: float
-
-
-def _unprocessed(unmounted: Mapping[str, _Trial]) -> str:
-    """What is said of all the volumes that a pod waits for, be it since now or since
-    some time. A claim that is used twice is told once.
-    """
-
-    def named(*failures: _Failure) -> str:
-        return " ".join(
-            sorted(
-                name for name, trial in unmounted.items() if trial.failure in failures
-            )
-        )
-
-    reasons = {
-        trial.reason
-        for trial in unmounted.values()
-        if trial.failure is _Failure.PROCESS
-    }
-    return (
-        f"Unable to attach or mount volumes: unmounted volumes=[{named(*_Failure)}],"
-        f" unattached volumes=[{named(_Failure.ATTACH)}], failed to process"
-        f" volumes=[{named(_Failure.PROCESS)}]: {'; '.join(sorted(reasons))}"
-    )
 
 
 @dataclass(slots=True)
@@ -196,7 +151,7 @@ class VolumeManager:
         self._rng = rng or random.Random()
         self.mounted: dict[str, dict[str, MountedVolume]] = {}
         """The actual state: by pod uid and volume name."""
-        self._trials: dict[tuple[str, str], _Trial] = {}
+        self._pending = PendingOperations()
         self._first: WeakValueDictionary[Path, asyncio.Lock] = WeakValueDictionary()
         """Held by a pod that is about to be given a local disk. Upstream:
         `volumeLocks`.
@@ -209,44 +164,31 @@ class VolumeManager:
         for volume in mounted_volumes(pod):
             name = volume["name"]
             names.append(name)
-            trial = self._trials.get((uid, name))
-            if trial is not None and now < trial.again_at:
+            if not self._pending.is_due(uid, name, now):
                 continue
             try:
                 await self._set_up(pod, volume)
-                self._trials.pop((uid, name), None)
+                self._pending.succeeded(uid, name)
             except (VolumeError, OSError, ValueError) as error:
                 of = error.volume if isinstance(error, PersistentVolumeError) else name
                 result.failures.append((of, str(error)))
-                self._failed((uid, name), _Failure.MOUNT, str(error), now)
+                self._pending.failed(uid, name, Operation.MOUNT, str(error), now)
             except NotAttached:
-                self._failed((uid, name), _Failure.ATTACH, "", now)
+                self._pending.failed(uid, name, Operation.ATTACH, "", now)
             except Unprocessable as error:
                 if name not in self.mounted.get(uid, {}):
-                    self._failed((uid, name), _Failure.PROCESS, str(error), now)
+                    why = str(error)
+                    self._pending.failed(uid, name, Operation.PROCESS, why, now)
                     told = True
         mounted = self.mounted.get(uid, {})
-        unmounted = {
-            name: trial
-            for name in names
-            if name not in mounted and (trial := self._trials.get((uid, name)))
-        }
+        missing = (name for name in names if name not in mounted)
+        unmounted = self._pending.failures(uid, missing)
         if told:
-            result.unprocessed = _unprocessed(unmounted)
+            result.unprocessed = unprocessed(unmounted)
         if unmounted:
-            soonest = min(trial.again_at for trial in unmounted.values())
+            soonest = min(failure.again_at for failure in unmounted.values())
             result.retry_after = max(soonest - now, 0.1)
         return result
-
-    def _failed(
-        self, key: tuple[str, str], failure: _Failure, reason: str, now: float
-    ) -> None:
-        old, wait = self._trials.get(key), INITIAL_BACK_OFF
-        if failure is _Failure.PROCESS:
-            wait = UNPROCESSED_BACK_OFF
-        elif old is not None and old.failure is failure:
-            wait = min(old.wait * 2, MAX_BACK_OFF)
-        self._trials[key] = _Trial(failure, reason, wait, now + wait)
 
     def volumes_for_pod(self, uid: str) -> Mapping[str, MountedVolume]:
         """What is mounted for a pod, by volume name. Upstream:
@@ -282,9 +224,7 @@ class VolumeManager:
                 empty_dir.tear_down(volume.path, volume.meta, self.mounter)
             del volumes[name]
         self.mounted.pop(uid, None)
-        self._trials = {
-            key: trial for key, trial in self._trials.items() if key[0] != uid
-        }
+        self._pending.forget(uid)
 
     # -- one volume --------------------------------------------------------------------
 

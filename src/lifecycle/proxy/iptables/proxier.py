@@ -38,13 +38,15 @@ from lifecycle.proxy.iptables.chains import (
     KUBE_PROXY_CANARY,
 )
 from lifecycle.proxy.iptables.config import ProxierConfig
+from lifecycle.proxy.iptables.rule_count import (
+    MOST_RULES,
+    RULE_LENGTH,
+    count_of_rules,
+)
 from lifecycle.proxy.iptables.runner import Runner
 from lifecycle.proxy.iptables.sync_proxy_rules import (
     COUNTERS,
-    MOST_RULES,
-    RULE_LENGTH,
     NodeFacts,
-    count_of_rules,
     is_large_cluster,
     sync_proxy_rules,
 )
@@ -56,28 +58,6 @@ from lifecycle.proxy.service_map import ServicePortMap
 from lifecycle.proxy.topology import LABEL_TOPOLOGY_ZONE
 
 log = logging.getLogger(__name__)
-
-
-def _written(
-    services: ServicePortMap,
-    endpoints: EndpointsMap,
-    node: NodeFacts,
-    config: ProxierConfig,
-    existing: Collection[str],
-    changed: Collection[ServiceKey] | None,
-    written: WrittenServices,
-) -> tuple[str, tuple[int, int]]:
-    """The rules as text, and how many they are in each table."""
-    rules = sync_proxy_rules(
-        services,
-        endpoints,
-        node,
-        config,
-        existing_nat_chains=existing,
-        changed=changed,
-        written=written,
-    )
-    return rules.text(), (rules.filter_rule_count, rules.nat_rule_count)
 
 
 NOT_OURS = "!service.kubernetes.io/service-proxy-name"
@@ -359,3 +339,25 @@ class Proxier:
                 )
                 self._need_full_sync = True
                 self._runner.run()
+
+
+def _written(
+    services: ServicePortMap,
+    endpoints: EndpointsMap,
+    node: NodeFacts,
+    config: ProxierConfig,
+    existing: Collection[str],
+    changed: Collection[ServiceKey] | None,
+    written: WrittenServices,
+) -> tuple[str, tuple[int, int]]:
+    """The rules as text, and how many they are in each table."""
+    rules = sync_proxy_rules(
+        services,
+        endpoints,
+        node,
+        config,
+        existing_nat_chains=existing,
+        changed=changed,
+        written=written,
+    )
+    return rules.text(), (rules.filter_rule_count, rules.nat_rule_count)

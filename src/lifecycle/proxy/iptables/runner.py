@@ -26,7 +26,6 @@ WAIT = ("-w", "5", "-W", "100000")
 ms.
 """
 
-
 KEPT = 4 << 20
 """Bytes of inputs that are remembered beside the last."""
 

@@ -24,6 +24,7 @@ from dataclasses import dataclass, field, replace
 from fractions import Fraction
 from ipaddress import ip_address, ip_network
 
+from lifecycle.api.go_net import join_host_port
 from lifecycle.proxy.iptables.rule_text import WITHOUT_EFFECT, Options, Rule, Ruleset
 
 ACCEPT, DROP, REJECT = "ACCEPT", "DROP", "REJECT"
@@ -81,8 +82,7 @@ class Walk:
         """`ip:port` where it arrives, or the verdict if it does not."""
         if self.verdict != ACCEPT:
             return self.verdict
-        ip = self.packet.destination
-        return f"[{ip}]:{self.packet.port}" if ":" in ip else f"{ip}:{self.packet.port}"
+        return join_host_port(self.packet.destination, self.packet.port)
 
 
 @dataclass(slots=True)

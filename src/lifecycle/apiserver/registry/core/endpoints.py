@@ -10,6 +10,7 @@ v1.36.
 from __future__ import annotations
 
 from lifecycle.api.field_errors import FieldError, invalid, required
+from lifecycle.api.go_net import join_host_port
 from lifecycle.api.human_duration import age
 from lifecycle.api.validation import content
 from lifecycle.api.validation.addresses import (
@@ -150,9 +151,7 @@ def _format_subsets(subsets: list[Object] | tuple[()]) -> str:
         if not ports:  # headless without ports
             pairs += addresses
         for port in ports:
-            pairs += [
-                f"[{ip}]:{port}" if ":" in ip else f"{ip}:{port}" for ip in addresses
-            ]
+            pairs += [join_host_port(ip, port) for ip in addresses]
     return list_with_more(pairs, len(pairs), empty="")
 
 

@@ -20,15 +20,13 @@ from __future__ import annotations
 
 import asyncio
 import logging
-from collections import defaultdict, deque
+from collections import deque
 from collections.abc import Callable, Iterable, Sequence
-from itertools import islice
 
 from lifecycle.api.pauses import Pauses
 from lifecycle.api.resources import Resource
-from lifecycle.api.sorted_keys import SortedKeys
 from lifecycle.api.status import failure
-from lifecycle.api.wire import Object, WatchFrame
+from lifecycle.api.wire import Object
 from lifecycle.api.worker import LARGE, beside, let_go, one_by_one
 from lifecycle.apiserver.storage.cacher.cache_watcher import (
     CacheWatcher,
@@ -37,6 +35,8 @@ from lifecycle.apiserver.storage.cacher.cache_watcher import (
 )
 from lifecycle.apiserver.storage.cacher.cached_object import Cached, Change, Shown
 from lifecycle.apiserver.storage.cacher.event_window import EventWindow
+from lifecycle.apiserver.storage.cacher.indexed_watchers import IndexedWatchers
+from lifecycle.apiserver.storage.cacher.store_indexer import StoreIndexer
 from lifecycle.apiserver.storage.unreadable import Unreadable
 from lifecycle.etcd.codec import UnreadableError, decode_value
 from lifecycle.etcd.keys import resource_prefix
@@ -76,26 +76,21 @@ class Cacher:
         self.fields_of = fields_of
         self._from_storage = from_storage
         self._stored_as = stored_as
-        self._has_nodes = (resource.group, resource.plural) == ("", "pods")
+        by_node = (resource.group, resource.plural) == ("", "pods")
         self.revision = 0
         self._store = store
-        self._objects: dict[str, Cached] = {}
+        self._objects = StoreIndexer(by_node=by_node)
+        self._watchers = IndexedWatchers(by_node=by_node)
         self.window = EventWindow()
         self._written: dict[int, Cached] = {}
         self._line: deque[Event] = deque()  # told, and not here yet
         self._early: dict[int, Cached | Exception] = {}  # of these, what is read
         self._settling = asyncio.Lock()
         self.freed: asyncio.Future[None] | None = None  # once stopped, of all this
-        self._watchers: dict[tuple[str, ...], tuple[CacheWatcher, ...]] = {}
-        # by namespace; all of them under ""
-        self._keys: defaultdict[str, SortedKeys] = defaultdict(SortedKeys)
-        self._rows: dict[str, list[Cached]] = {}
-        self._on_node: dict[str, dict[str, Cached]] = {}  # pods, by node and key
         self._pump_task: asyncio.Task[None] | None = None
         self._watch: Watch | None = (
             None  # until everything has been read, which may fail
         )
-        self.version = 0
         self.events_received = self.events_sent = self.consistent_reads = 0
         self._bells: list[Bell] = []
         self.unreadable = Unreadable(resource)
@@ -122,7 +117,7 @@ class Cacher:
         self.freed = let_go(held, sum(cached.size for cached in held))
 
     def _end_watchers(self) -> None:
-        for watcher in self.watchers():
+        for watcher in self._watchers.all():
             watcher.end()
 
     async def _read_everything(self) -> None:
@@ -131,15 +126,14 @@ class Cacher:
         read = await beside(size, self._read_all, page.kvs)
         self.revision = page.revision
         self.window.begin(page.revision)
-        for drawer in (self._objects, self._keys, self._rows, self._on_node):
-            drawer.clear()
+        self._objects.clear()
         for told in (self._written, self._early, self._line):
             told.clear()
         self.unreadable.clear()
         for kv, result in zip(page.kvs, read, strict=True):
             cached = self._readable(kv, result)
             if cached is not None:
-                self._put(cached)
+                self._objects.put(cached)
         watch = self._store.watch(
             self.prefix, prefix_end(self.prefix), revision=page.revision + 1
         )
@@ -188,7 +182,7 @@ class Cacher:
             if kv.problem or (kv.key in before and kv.key not in self._objects):
                 cached = self._readable(kv, self._read(kv))
                 if cached is not None:
-                    self._put(cached)
+                    self._objects.put(cached)
 
     async def settle(self) -> None:
         """What is large of what the store has told is read beside the loop. Who does
@@ -302,9 +296,9 @@ class Cacher:
             if previous is not None:
                 previous.superseded()
             if current is not None:
-                self._put(current)
+                self._objects.put(current)
             elif previous is not None:
-                self._remove(previous)
+                self._objects.remove(previous)
                 gone = as_of(previous.obj, revision)
                 previous = Cached(kv.key, gone, revision, size=previous.size)
             self.revision = revision
@@ -317,72 +311,10 @@ class Cacher:
             size = max(each.size for each in (current, previous) if each is not None)
             change = Change(revision, current, previous, now, size)
             self.window.append(change)
-            self._dispatch(change)
+            self._watchers.dispatch(change)
 
     def _told(self, kv: KeyValue) -> Cached | None:
         return self._readable(kv, self._early.get(kv.mod_revision) or self._read(kv))
-
-    def _put(self, cached: Cached) -> None:
-        self.version += 1
-        namespace = cached.namespace
-        if cached.key not in self._objects:
-            for drawer in {namespace, ""}:
-                self._keys[drawer].add(cached.key)
-        self._index_by_node(self._objects.get(cached.key), cached)
-        self._objects[cached.key] = cached
-        self._forget_rows(namespace)
-
-    def _remove(self, cached: Cached) -> None:
-        self.version += 1
-        namespace = cached.namespace
-        self._index_by_node(cached, None)
-        del self._objects[cached.key]
-        for drawer in {namespace, ""}:
-            keys = self._keys[drawer]
-            keys.remove(cached.key)
-            if not keys:  # a namespace that is no more is not remembered
-                del self._keys[drawer]
-        self._forget_rows(namespace)
-
-    def _index_by_node(self, previous: Cached | None, current: Cached | None) -> None:
-        """Upstream: `pkg/registry/core/pod/strategy.go` (`NodeNameIndexFunc`)."""
-        if not self._has_nodes:
-            return
-        if previous is not None:
-            node = _node_of(previous.obj)
-            on_node = self._on_node[node]
-            del on_node[previous.key]
-            if not on_node:
-                del self._on_node[node]
-        if current is not None:
-            node = _node_of(current.obj)
-            self._on_node.setdefault(node, {})[current.key] = current
-
-    def _forget_rows(self, namespace: str) -> None:
-        self._rows.pop(namespace, None)
-        self._rows.pop("", None)
-
-    def _dispatch(self, change: Change) -> None:
-        watchers = self._watchers
-        if not watchers:
-            return
-        frames: dict[str, WatchFrame] = {}
-        both = [
-            cached.obj
-            for cached in (change.current, change.previous)
-            if cached is not None
-        ]
-        metadata = both[0]["metadata"]
-        drawers: set[tuple[str, ...]] = {
-            (),
-            ("name", metadata["name"]),
-            ("namespace", metadata.get("namespace", "")),
-        }
-        if self._has_nodes:
-            drawers |= {("node", _node_of(obj)) for obj in both}
-        for drawer in drawers:
-            for watcher in watchers.get(drawer, ()):
-                watcher.feed(change, frames)
 
     # -- reads -------------------------------------------------------------------------
 
@@ -393,25 +325,26 @@ class Cacher:
     def __len__(self) -> int:
         return len(self._objects)
 
+    @property
+    def version(self) -> int:
+        """Goes up with every change of what is read here."""
+        return self._objects.version
+
     def ordered(self, namespace: str = "") -> list[Cached]:
         """All objects, or those of a namespace, in key order. Shared: do not change the
         list.
         """
-        rows = self._rows.get(namespace)
-        if rows is None:
-            keys = self._keys.get(namespace)
-            if keys is None:  # whoever asks chooses what for: nothing to keep
-                return []
-            rows = self._rows[namespace] = [self._objects[key] for key in keys]
-        return rows
+        return self._objects.ordered(namespace)
 
     def first(self, count: int) -> list[Cached]:
         """So many of them, the first in key order."""
-        return [self._objects[key] for key in islice(self._keys.get("") or (), count)]
+        return self._objects.first(count)
 
     def on_node(self, node: str) -> Iterable[Cached]:
-        """Pods that are bound to a node, in no order. Valid until the next change."""
-        return self._on_node.get(node, {}).values()
+        """The pods that are bound to a node, in no order. Valid until the next
+        change.
+        """
+        return self._objects.on_node(node)
 
     def candidates(self, criteria: Criteria, *, indexed: bool = True) -> list[Cached]:
         """The objects that may match, in key order: all, those of the namespace, the
@@ -461,32 +394,17 @@ class Cacher:
         elif revision is not None and revision < self.revision:
             for change in self.window.since(revision):
                 watcher.feed(change, {})
-        # a new tuple each time: a watcher may come or go while a change is handed round
-        drawer = criteria.filed_under
-        self._watchers[drawer] = (*self._watchers.get(drawer, ()), watcher)
+        self._watchers.add(watcher)
         return watcher
 
     def interested(self, namespace: str, name: str) -> int:
         """How many watch everything, this namespace, or this name."""
-        drawers = (), ("namespace", namespace), ("name", name)
-        return sum(len(self._watchers.get(drawer, ())) for drawer in drawers)
+        return self._watchers.interested(namespace, name)
 
     def watchers(self) -> list[CacheWatcher]:
         """Everybody who watches now."""
-        return [one for drawer in self._watchers.values() for one in drawer]
+        return self._watchers.all()
 
     def forget(self, watcher: CacheWatcher) -> None:
         """A watcher went away."""
-        drawer = watcher.criteria.filed_under
-        left = tuple(
-            other for other in self._watchers.get(drawer, ()) if other is not watcher
-        )
-        if left:
-            self._watchers[drawer] = left
-        else:
-            self._watchers.pop(drawer, None)
-
-
-def _node_of(pod: Object) -> str:
-    """Where it is bound; empty if nowhere, or if somebody stored half a pod."""
-    return (pod.get("spec") or {}).get("nodeName") or ""
+        self._watchers.remove(watcher)

@@ -14,8 +14,9 @@ from lifecycle.cri.apis.pod_network import HTTPAnswer, HTTPRequest
 from lifecycle.cri.hollow.agnhost.flags import Flags
 from lifecycle.cri.hollow.agnhost.log import log
 from lifecycle.cri.hollow.filesystem import FileError
+from lifecycle.cri.hollow.not_modelled import NotModelled
 from lifecycle.cri.hollow.paths import absolute
-from lifecycle.cri.hollow.process import NotModelled, Process
+from lifecycle.cri.hollow.process import Process
 from lifecycle.cri.hollow.volumes import UnknownFile
 
 NOT_FOUND = HTTPAnswer(404, "404 page not found\n")

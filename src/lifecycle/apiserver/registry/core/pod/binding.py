@@ -11,6 +11,7 @@ Upstream: `pkg/registry/core/pod/storage/storage.go` (`BindingREST.Create`,
 from __future__ import annotations
 
 from lifecycle.api import status
+from lifecycle.api.aggregate import aggregate
 from lifecycle.api.conditions import set_status_condition
 from lifecycle.api.wire import Object
 from lifecycle.apiserver.registry.admission import Validate
@@ -34,9 +35,7 @@ async def bind(
     errors = validate_binding(binding)
     if errors:  # returned as they are, and so an error of the server
         messages = [f"{error.field}: {error.cause()['message']}" for error in errors]
-        raise status.failure(
-            500, "", messages[0] if len(messages) == 1 else f"[{', '.join(messages)}]"
-        )
+        raise status.failure(500, "", aggregate(messages))
     await validate(binding, None)
     if not scope.name:
         raise status.bad_request("Name parameter required.")

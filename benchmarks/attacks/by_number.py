@@ -10,14 +10,19 @@ import ssl
 import struct
 from typing import Any
 
-from benchmarks.attacker import Attacker
-from benchmarks.attacks import MAPS, MERGE, OPEN, SPACE, attack, config_map, definition, pod
-from benchmarks.attacks_by_objects import ATTACKS, DEFINITIONS
-
-__all__ = ["ATTACKS"]
-
-PODS = f"{SPACE}/pods"
-NAMESPACES = "/api/v1/namespaces"
+from benchmarks.attacks.attacker import Attacker
+from benchmarks.attacks.bodies import (
+    DEFINITIONS,
+    MAPS,
+    MERGE,
+    NAMESPACES,
+    OPEN,
+    PODS,
+    config_map,
+    definition,
+    pod,
+)
+from benchmarks.attacks.table import attack
 
 
 @attack("CRD: 2,000 versions, and its documents")

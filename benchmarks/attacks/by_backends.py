@@ -12,15 +12,27 @@ import ssl
 import time
 from typing import Any
 
-from benchmarks.attacker import Attacker
-from benchmarks.attacks import MAPS, MERGE, OPEN, SPACE, attack, config_map, definition, pod, policy
-from benchmarks.attacks_by_amplification import CUSTOM, MANY, many_maps, served
-from benchmarks.attacks_by_controllers import ATTACKS
-from benchmarks.attacks_by_number import PODS
-from benchmarks.attacks_by_objects import ADMISSION, CREATES, DEFINITIONS, admission
-from benchmarks.hostile_backend import KINDS, Answer, HostileBackend, endless, say
-
-__all__ = ["ATTACKS"]
+from benchmarks.attacks.attacker import Attacker
+from benchmarks.attacks.bodies import (
+    ADMISSION,
+    CREATES,
+    CUSTOM,
+    DEFINITIONS,
+    MANY,
+    MAPS,
+    MERGE,
+    OPEN,
+    PODS,
+    SPACE,
+    admission,
+    config_map,
+    definition,
+    pod,
+    policy,
+)
+from benchmarks.attacks.hostile_backend import KINDS, Answer, HostileBackend, endless, say
+from benchmarks.attacks.scene import many_maps, served
+from benchmarks.attacks.table import ATTACKS, attack
 
 SERVICES = "/apis/apiregistration.k8s.io/v1/apiservices"
 DISCOVERY = "application/json;g=apidiscovery.k8s.io;v=v2;as=APIGroupDiscoveryList"

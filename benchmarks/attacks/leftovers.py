@@ -6,7 +6,7 @@ when they are gone is what the attacks have really cost.
 
 from __future__ import annotations
 
-from benchmarks.attacker import Attacker
+from benchmarks.attacks.attacker import Attacker
 
 NAMES_ONLY = "application/json;as=PartialObjectMetadataList;g=meta.k8s.io;v=v1"
 

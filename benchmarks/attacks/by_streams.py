@@ -10,14 +10,11 @@ import contextlib
 import os
 import struct
 
-from benchmarks.attacker import Attacker
-from benchmarks.attacks import MIB, SPACE, attack, pod
-from benchmarks.attacks_by_amplification import ATTACKS
-from benchmarks.attacks_by_number import PODS
+from benchmarks.attacks.attacker import Attacker
+from benchmarks.attacks.bodies import MIB, PODS, SPACE, pod
+from benchmarks.attacks.table import ATTACKS, attack
 from lifecycle.api.spdy_frames import FrameEncoder
 from lifecycle.api.websocket import BINARY, PING, frame
-
-__all__ = ["ATTACKS"]
 
 SLICES = "/apis/discovery.k8s.io/v1/namespaces/default/endpointslices"
 WEBSOCKET = {

@@ -8,29 +8,30 @@ from __future__ import annotations
 import asyncio
 from typing import Any
 
-from benchmarks.attacker import Attacker
-from benchmarks.attacks import ATTACKS, JSON_PATCH, MAPS, MERGE, OPEN, SPACE, attack, config_map, definition, policy
-
-__all__ = ["ATTACKS"]
+from benchmarks.attacks.attacker import Attacker
+from benchmarks.attacks.bodies import (
+    ADMISSION,
+    CREATES,
+    DEFINITIONS,
+    JSON_PATCH,
+    MAPS,
+    MERGE,
+    OPEN,
+    RBAC,
+    SPACE,
+    TABLE,
+    admission,
+    config_map,
+    definition,
+    policy,
+    rights,
+)
+from benchmarks.attacks.table import attack
 
 BILLIONS = 2**31 - 1
 SETS = "/apis/apps/v1/namespaces/default/statefulsets"
 JOBS = "/apis/batch/v1/namespaces/default/jobs"
-RBAC = "/apis/rbac.authorization.k8s.io/v1"
-ADMISSION = "/apis/admissionregistration.k8s.io/v1"
-DEFINITIONS = "/apis/apiextensions.k8s.io/v1/customresourcedefinitions"
-TABLE = {"Accept": "application/json;as=Table;v=v1;g=meta.k8s.io"}
 POD = {"containers": [{"name": "c", "image": "registry.invalid/x:1"}]}
-CREATES = {"apiGroups": [""], "apiVersions": ["v1"], "operations": ["CREATE"], "resources": ["configmaps"]}
-
-
-def rights(kind: str, name: str, **more: Any) -> dict[str, Any]:
-    return {"apiVersion": "rbac.authorization.k8s.io/v1", "kind": kind, "metadata": {"name": name}, **more}
-
-
-def admission(kind: str, name: str, **more: Any) -> dict[str, Any]:
-    meta = {"name": name, "labels": {"of": "attack"}}
-    return {"apiVersion": "admissionregistration.k8s.io/v1", "kind": kind, "metadata": meta, **more}
 
 
 async def stateful(who: Attacker, **more: Any) -> list[int]:

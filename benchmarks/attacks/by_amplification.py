@@ -10,32 +10,36 @@ import asyncio
 import random
 from typing import Any
 
-from benchmarks.attacker import Attacker
-from benchmarks.attacks import (
+from benchmarks.attacks.attacker import Attacker
+from benchmarks.attacks.bodies import (
+    ADMISSION,
     APPLY,
     BIG,
+    CREATES,
+    CUSTOM,
+    DEFINITIONS,
     JSON_PATCH,
+    MANY,
     MAPS,
     MERGE,
     OPEN,
+    PODS,
+    RBAC,
+    REVIEWS,
     SPACE,
     STRATEGIC,
+    TABLE,
     WIDGETS,
-    attack,
+    admission,
     config_map,
     definition,
     pod,
-    request,
+    rights,
 )
-from benchmarks.attacks_by_number import ATTACKS, NAMESPACES, PODS
-from benchmarks.attacks_by_objects import ADMISSION, CREATES, DEFINITIONS, RBAC, TABLE, admission, rights
+from benchmarks.attacks.scene import many_maps, served
+from benchmarks.attacks.table import attack, request
 from lifecycle.apiserver.admission.webhook_server import WebhookServer, json_patch
 
-__all__ = ["ATTACKS"]
-
-MANY = f"{NAMESPACES}/many/configmaps"
-CUSTOM = "/apis/attack.example/v1/namespaces/default"
-REVIEWS = "/apis/authorization.k8s.io/v1/subjectaccessreviews"
 REQUESTS = "/apis/certificates.k8s.io/v1/certificatesigningrequests"
 GROUP = "rbac.authorization.k8s.io"
 
@@ -44,13 +48,6 @@ def shuffled(count: int) -> dict[str, str]:
     keys = [f"k{number}" for number in range(count)]
     random.Random(7).shuffle(keys)
     return dict.fromkeys(keys, "")
-
-
-async def served(who: Attacker, path: str) -> None:
-    for _ in range(60):
-        if await who.ask("GET", path) == 200:
-            return
-        await asyncio.sleep(0.05)
 
 
 async def defined(who: Attacker, made: dict[str, Any], *objects: dict[str, Any], times: int = 2) -> list[Any]:
@@ -85,15 +82,6 @@ request(
 
 
 # -- many objects, and as many terms ----------------------------------------------------
-async def many_maps(who: Attacker) -> None:
-    space = {"apiVersion": "v1", "kind": "Namespace", "metadata": {"name": "many"}}
-    if await who.ask("POST", NAMESPACES, space) != 201:
-        return
-    for start in range(0, 2_000, 50):
-        bodies = [config_map(f"m{i}", metadata={"labels": {"a": f"v{i}"}}) for i in range(start, start + 50)]
-        await asyncio.gather(*(who.ask("POST", MANY, body) for body in bodies))
-
-
 @attack("field selector: 20,000 terms about 2,000 objects")
 async def field_terms(who: Attacker) -> set[int]:
     await many_maps(who)

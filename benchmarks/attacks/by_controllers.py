@@ -9,14 +9,20 @@ import asyncio
 import base64
 from typing import Any
 
-from benchmarks.attacker import Attacker
-from benchmarks.attacks import MAPS, SPACE, attack, config_map, pod, request
-from benchmarks.attacks_by_amplification import REVIEWS
-from benchmarks.attacks_by_number import NAMESPACES, PODS
-from benchmarks.attacks_by_objects import ADMISSION, CREATES, admission
-from benchmarks.attacks_by_streams import ATTACKS
-
-__all__ = ["ATTACKS"]
+from benchmarks.attacks.attacker import Attacker
+from benchmarks.attacks.bodies import (
+    ADMISSION,
+    CREATES,
+    MAPS,
+    NAMESPACES,
+    PODS,
+    REVIEWS,
+    SPACE,
+    admission,
+    config_map,
+    pod,
+)
+from benchmarks.attacks.table import attack, request
 
 BUDGETS = "/apis/policy/v1/namespaces/default/poddisruptionbudgets"
 

@@ -27,6 +27,7 @@ class HostileBackend:
 
     def __init__(self, answer: Answer) -> None:
         self._answer, self._authority, self.port = answer, CertificateAuthority(), 0
+        self._conversations = set[asyncio.Task[None]]()
 
     async def __aenter__(self) -> HostileBackend:
         certificate, key = self._authority.serving_certificate(["evil.default.svc", "localhost"], ["127.0.0.1"])
@@ -44,6 +45,9 @@ class HostileBackend:
         self, kind: type[BaseException] | None, error: BaseException | None, _: TracebackType | None
     ) -> None:
         self._server.close()
+        for conversation in self._conversations:  # some would say nothing for a quarter of an hour
+            conversation.cancel()
+        await asyncio.gather(*self._conversations, return_exceptions=True)
 
     @property
     def ca(self) -> str:
@@ -53,14 +57,20 @@ class HostileBackend:
         return {"url": f"https://127.0.0.1:{self.port}/", "caBundle": self.ca}
 
     async def _serve(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
-        with contextlib.suppress(ConnectionError, asyncio.IncompleteReadError):
-            while True:
-                head = await reader.readuntil(b"\r\n\r\n")
-                size = next(
-                    (int(line[15:]) for line in head.lower().split(b"\r\n") if line[:15] == b"content-length:"), 0
-                )
-                await self._answer(head.split(b" ")[1].decode(), await reader.readexactly(size), writer)
-        writer.transport.abort()
+        task = asyncio.current_task()
+        assert task is not None
+        self._conversations.add(task)
+        task.add_done_callback(self._conversations.discard)
+        try:
+            with contextlib.suppress(ConnectionError, asyncio.IncompleteReadError):
+                while True:
+                    head = await reader.readuntil(b"\r\n\r\n")
+                    size = next(
+                        (int(line[15:]) for line in head.lower().split(b"\r\n") if line[:15] == b"content-length:"), 0
+                    )
+                    await self._answer(head.split(b" ")[1].decode(), await reader.readexactly(size), writer)
+        finally:
+            writer.transport.abort()
 
 
 async def say(
