@@ -2,13 +2,13 @@
 
 One process asks `/livez` every 20 ms; another runs the attacks of `benchmarks.attacks`, `benchmarks.attacks_by_objects`,
 `benchmarks.attacks_by_number`, `benchmarks.attacks_by_amplification`, `benchmarks.attacks_by_streams`,
-`benchmarks.attacks_by_controllers` and `benchmarks.attacks_by_backends`, one after another. Of each the longest
-answer is told (sent until received), the most processor time that the server took during one answer (which is the portable figure:
-on a machine that is busy with other things an answer waits for those, too), the longest lateness of the asking process' own loop in
-the same time (what the machine costs), and the server's memory before and after. Words choose the attacks whose names have them;
-options are for the server (`lifecycle up`): another store, an audit log. With `--rest`, in the end everything that the attacks have
-left in the cluster is deleted, the server is left alone for so long, and its memory told once more: the store keeps what was deleted
-for up to ten minutes (twice `--etcd-compaction-interval`).
+`benchmarks.attacks_by_controllers`, `benchmarks.attacks_by_backends` and `benchmarks.attacks_by_kinds`, one after another. Of each
+the longest answer is told (sent until received), the most processor time that the server took during one answer (which is the
+portable figure: on a machine that is busy with other things an answer waits for those, too), the longest lateness of the asking
+process' own loop in the same time (what the machine costs), and the server's memory before and after. Words choose the attacks whose
+names have them; options are for the server (`lifecycle up`): another store, an audit log. With `--rest`, in the end everything that the
+attacks have left in the cluster is deleted, the server is left alone for so long, and its memory told once more: the store keeps what was
+deleted for up to ten minutes (twice `--etcd-compaction-interval`).
 """
 
 from __future__ import annotations
@@ -33,7 +33,7 @@ import yaml
 
 from benchmarks.attacker import PATIENCE, Attacker
 from benchmarks.attacks import prepare
-from benchmarks.attacks_by_backends import ATTACKS
+from benchmarks.attacks_by_kinds import ATTACKS
 from benchmarks.leftovers import delete_all_but, objects
 from benchmarks.measure import served_process
 

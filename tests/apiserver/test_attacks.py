@@ -12,7 +12,7 @@ import time
 from itertools import pairwise
 from typing import Any
 
-from benchmarks.attacks_by_backends import ATTACKS
+from benchmarks.attacks_by_kinds import ATTACKS
 from benchmarks.attacks_by_streams import vast
 from benchmarks.prober import Outcome, probe
 
