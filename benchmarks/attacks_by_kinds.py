@@ -193,3 +193,27 @@ async def devices(who: Attacker) -> list[Any]:
     for path in (f"{DEVICES}/resourceslices", claims, f"{DEVICES}/deviceclasses"):
         statuses.append(await who.ask("DELETE", path))
     return statuses
+
+
+@attack("daemon sets: 40 with 200 KB about nodes, and a node that changes 100 times")
+async def daemon_sets(who: Attacker) -> set[int]:
+    path = "/apis/apps/v1/namespaces/default/daemonsets"
+    words = [f"v{i}" for i in range(100)]
+    terms = [{"matchExpressions": [{"key": f"k{i}", "operator": "In", "values": words}]} for i in range(300)]
+    affinity = {"nodeAffinity": {"requiredDuringSchedulingIgnoredDuringExecution": {"nodeSelectorTerms": terms}}}
+    statuses = set()
+    for number in range(40):
+        labels = {"a": f"d{number}"}
+        pods = {
+            "metadata": {"labels": labels},
+            "spec": {"affinity": affinity, "containers": [{"name": "c", "image": "x"}]},
+        }
+        spec = {"selector": {"matchLabels": labels}, "template": pods}
+        made = {"apiVersion": "apps/v1", "kind": "DaemonSet", "metadata": {"name": f"d{number}"}, "spec": spec}
+        statuses.add(await who.ask("POST", path, made))
+    for number in range(100):
+        change = {"metadata": {"labels": {"n": str(number)}}}
+        statuses.add(await who.ask("PATCH", "/api/v1/nodes/lifecycle-control-plane", change, **MERGE))
+    statuses.add(await who.ask("DELETE", path))
+    await asyncio.sleep(2)
+    return statuses
