@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Iterator
 from dataclasses import replace
 
 import pytest
@@ -182,3 +183,36 @@ def test_a_field_in_the_wrong_place_is_overlooked_and_a_stage_of_the_policy_is_n
         load_policy(head + "omitStages: [Never]\n")
     with pytest.raises(ValueError, match="failed decoding"):
         load_policy(head + "rules: {level: None}\n")
+
+
+class Walked(list[str]):
+    """A list that counts how often somebody goes through it."""
+
+    times = 0
+
+    def __iter__(self) -> Iterator[str]:
+        Walked.times += 1
+        return super().__iter__()
+
+    def __contains__(self, what: object) -> bool:
+        Walked.times += 1
+        return super().__contains__(what)
+
+
+def test_the_lists_of_a_rule_are_gone_through_once_whatever_is_asked() -> None:
+    """Each request asks all rules, and of both there may be thousands."""
+    everything = Walked(f"x{number}" for number in range(100))
+    entry = {"group": RBAC, "resources": everything, "resourceNames": everything}
+    rules = [
+        {"level": "None", "users": everything},
+        {"level": "None", "userGroups": everything},
+        {"level": "None", "verbs": everything},
+        {"level": "None", "namespaces": everything},
+        {"level": "None", "resources": [entry]},
+        {"level": "Metadata"},
+    ]
+    policy = AuditPolicy({"rules": rules})
+    at_first = Walked.times
+    for _ in range(10):
+        assert policy.evaluate(TIM, ROLE).level == "Metadata"
+    assert Walked.times == at_first

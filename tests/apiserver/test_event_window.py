@@ -112,3 +112,20 @@ def test_what_is_old_and_much_goes_without_another_change() -> None:
         assert len(window) == 0
 
     run_virtual(main())
+
+
+def test_what_goes_is_freed_beside_the_loop(monkeypatch: pytest.MonkeyPatch) -> None:
+    gone: list[tuple[list[int], int]] = []
+    monkeypatch.setattr(
+        event_window, "let_go", lambda things, size: gone.append(([each.revision for each in things], size))
+    )
+
+    async def main() -> None:
+        loop, window, size = asyncio.get_running_loop(), EventWindow(), OLD_BYTES // 2
+        for revision in range(1, 5):
+            window.append(Change(revision, None, None, loop.time(), size))
+        await asyncio.sleep(2 * FRESH)
+        assert gone == [([1, 2], 2 * size)]
+        window.let_go()
+
+    run_virtual(main())

@@ -1,4 +1,4 @@
-"""A selector is read once for each version of its object, and forgotten with it."""
+"""A selector is read when it is new, not with every version of its object, and forgotten with it."""
 
 from __future__ import annotations
 
@@ -46,6 +46,11 @@ def test_it_is_read_when_the_object_comes_and_when_it_changes(monkeypatch: pytes
             matching = [kept.of(obj).matches({"a": "1"}) for obj in informer.indexer.list()]
             assert sorted(matching) == [False, True]
         assert len(read) == 2
+        labelled = {"metadata": {**created["metadata"], "labels": {"b": "c"}}}
+        created = await client.update(BUDGETS, budget("x", "1") | labelled)
+        await asyncio.sleep(1)
+        assert [kept.of(obj).matches({"a": "1"}) for obj in informer.indexer.list()].count(True) == 1
+        assert len(read) == 2, "the selector is what it was"
         await client.update(BUDGETS, budget("x", "3") | {"metadata": created["metadata"]})
         await asyncio.sleep(1)
         assert [kept.of(obj).matches({"a": "3"}) for obj in informer.indexer.list()].count(True) == 1

@@ -13,6 +13,8 @@ from lifecycle.api.clock import VIRTUAL_EPOCH, format_time, run_virtual
 from lifecycle.api.resources import resource
 from lifecycle.api.status import failure
 from lifecycle.api.wire import Object
+from lifecycle.controllers.daemonset import daemon_set_controller
+from lifecycle.controllers.daemonset.daemon_pods import node_should_run_daemon_pod
 from lifecycle.controllers.daemonset.daemon_set_controller import BACKOFF_GC_INTERVAL, BACKOFF_MAX, DaemonSetController
 
 PODS, SETS, SELECTED = resource("pods"), resource("daemonsets.apps"), {"matchLabels": LABELS}
@@ -208,6 +210,30 @@ def test_a_node_that_comes_or_changes_is_looked_at() -> None:
             await stage.client.create(nodes, {"metadata": {"name": "b", "labels": {"disk": "ssd"}}, "spec": {}}, "")
             await asyncio.sleep(0.1)
             assert len(names(stage)) == 2
+
+    run_virtual(main())
+
+
+def test_a_node_is_looked_at_set_by_set_and_nobody_waits_for_all_of_them(monkeypatch: pytest.MonkeyPatch) -> None:
+    """An event's handler only says which node: each of hundreds of sets may have two hundred kilobytes to say about nodes."""
+    by: list[bool] = []
+
+    def judged(ds: Object, node: Object) -> Any:
+        by.append(asyncio.current_task() is not None)
+        return node_should_run_daemon_pod(ds, node)
+
+    monkeypatch.setattr(daemon_set_controller, "node_should_run_daemon_pod", judged)
+
+    async def main() -> None:
+        nodes = resource("nodes")
+        async with alone(DaemonSetController, daemons()) as stage:
+            made = await stage.client.create(nodes, {"metadata": {"name": "a"}, "spec": {}}, "")
+            await asyncio.sleep(1)
+            by.clear()
+            await stage.client.update(nodes, {**made, "metadata": {**made["metadata"], "labels": {"b": "c"}}})
+            await asyncio.sleep(1)
+            assert by
+            assert all(by)
 
     run_virtual(main())
 

@@ -3,7 +3,8 @@
 Whoever watches pods asks all budgets of a namespace, or all ReplicaSets, about each of
 them. To ask is little: a pod has few labels. To read a selector is as much as somebody
 has written into it, which may be fifteen thousand words; so that happens once for each
-version of the object, and what was read goes when the object goes.
+selector, whatever else of its object changes, and what was read goes when the object
+goes.
 
 Ours. Upstream reads them anew each time, each controller in a goroutine of its own
 (`policy/v1/poddisruptionbudget_expansion.go`, `GetPodPodDisruptionBudgets`).
@@ -38,9 +39,15 @@ class KeptSelectors:
         key = meta_namespace_key(obj)
         known = self._read.get(key)
         if known is None or known[0] is not obj:
-            selector = selector_from_label_selector(obj["spec"].get("selector"))
-            known = self._read[key] = (obj, selector)
+            known = self._read[key] = (obj, self._selector(obj, known))
         return known[1]
+
+    @staticmethod
+    def _selector(obj: Object, known: tuple[Object, Selector] | None) -> Selector:
+        written = obj["spec"].get("selector")
+        if known is not None and known[0]["spec"].get("selector") == written:
+            return known[1]  # most changes are of the status
+        return selector_from_label_selector(written)
 
     def _keep(self, obj: Object) -> None:
         with suppress(StatusError):  # whoever asks is told

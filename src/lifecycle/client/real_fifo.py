@@ -36,14 +36,20 @@ class Delta(NamedTuple):
     object: Object
 
 
+def nobody() -> None:
+    """Nobody is told that there are deltas."""
+
+
 class RealFIFO:
     """Deltas in order. `known_objects` is the informer's store; `on_pending` is called
     when an empty queue gets its first delta.
     """
 
-    def __init__(self, known_objects: Store, on_pending: Callable[[], None]) -> None:
+    def __init__(
+        self, known_objects: Store, on_pending: Callable[[], None] = nobody
+    ) -> None:
         self._known = known_objects
-        self._on_pending = on_pending
+        self.on_pending = on_pending
         self._queue: deque[Delta] = deque()
         self._populated = False
         self._initial = 0
@@ -89,7 +95,7 @@ class RealFIFO:
         was_empty = not self._queue
         self._queue.extend(deltas)
         if was_empty:
-            self._on_pending()
+            self.on_pending()
 
     def pop(self) -> Delta:
         """The oldest delta. Raises IndexError if there is none."""
@@ -100,4 +106,4 @@ class RealFIFO:
     def _put(self, delta: Delta) -> None:
         self._queue.append(delta)
         if len(self._queue) == 1:
-            self._on_pending()
+            self.on_pending()

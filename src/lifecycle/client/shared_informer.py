@@ -35,7 +35,7 @@ from dataclasses import dataclass
 from lifecycle.api.resources import Resource
 from lifecycle.api.wire import Object
 from lifecycle.client.indexer import Indexer, IndexFunc
-from lifecycle.client.real_fifo import DELETED, RealFIFO
+from lifecycle.client.real_fifo import DELETED, RealFIFO, nobody
 from lifecycle.client.reflector import Reflector
 from lifecycle.client.rest import Client
 
@@ -80,7 +80,7 @@ class SharedInformer:
     ) -> None:
         self.resource = resource
         self.indexer = Indexer(indexers)
-        self._fifo = RealFIFO(self.indexer, self._on_pending)
+        self._fifo = RealFIFO(self.indexer)
         self.reflector = Reflector(
             client,
             resource,
@@ -128,16 +128,20 @@ class SharedInformer:
         loop.
         """
         if self._task is None:
+            self._fifo.on_pending = self._on_pending
             self._task = asyncio.get_running_loop().create_task(
                 self.reflector.run(), name=f"reflector {self.resource.plural}"
             )
 
     async def stop(self) -> None:
-        """Stop watching. The indexer keeps what it has."""
+        """Stop watching. The indexer keeps what it has for as long as somebody holds
+        the informer, which does not hold itself.
+        """
         task, self._task = self._task, None
         if task is not None:
             task.cancel()
             await asyncio.gather(task, return_exceptions=True)
+        self._fifo.on_pending = nobody
 
     async def wait_for_sync(self) -> None:
         """Wait for `has_synced`; starts the informer if nobody has. Upstream:

@@ -14,6 +14,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 from typing import Any
+from weakref import ReferenceType
 
 EMPTY: Mapping[str, Any] = {}
 
@@ -40,7 +41,7 @@ class Schema:
     - `format`: the OpenAPI format of a leaf (`int32`, `byte`, `date-time`, …)
     - `preserve_unknown`: unknown fields are kept (custom resources, embedded raw
       objects)
-    - `derived`: what server-side apply has worked out from the node; it goes with it
+    - `derived`: a weak reference to what server-side apply has worked out from the node
     """
 
     __slots__ = (
@@ -75,7 +76,7 @@ class Schema:
         self.default: Any = None
         self.format = ""
         self.preserve_unknown = False
-        self.derived: Any = None
+        self.derived: ReferenceType[Any] | None = None
         self._load = load
         self._parts: (
             tuple[Mapping[str, Schema], Schema | None, Schema | None] | None

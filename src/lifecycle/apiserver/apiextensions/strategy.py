@@ -95,9 +95,7 @@ PATCH_TYPES = (JSON_PATCH, MERGE_PATCH, APPLY_PATCH)
 
 
 class CustomResourceRules:
-    """What the schema of one version of a definition has to say; `strategy` is the same
-    as the generic registry asks for it.
-    """
+    """What the schema of one version of a definition has to say."""
 
     def __init__(self, definition: Object, version: Object) -> None:
         spec = definition["spec"]
@@ -114,9 +112,16 @@ class CustomResourceRules:
             for field in version.get("selectableFields") or ()
         }
         self._has_rules = has_rules(self.schema)
-        self.strategy = self._strategy(version.get("additionalPrinterColumns") or [])
+        self._weight = schema_weight(self.schema)
+        self._type = self._compiled_type()
+        columns = version.get("additionalPrinterColumns") or []
+        self._printer = custom_printer(fast_json.dumps(columns))
 
-    def _strategy(self, columns: list[Object]) -> Strategy:
+    @property
+    def strategy(self) -> Strategy:
+        """The same as the generic registry asks for it. It knows the rules, and they do
+        not know it: so both go together with whoever has it.
+        """
         status = UpdateStrategy(
             prepare_for_status_update,
             self.validate_status_update,
@@ -128,8 +133,8 @@ class CustomResourceRules:
             set_defaults_of_applied=self.set_defaults_of_applied,
             unstructured_defaulter=self.unstructured_defaulter,
             patch_types=PATCH_TYPES,
-            weight=schema_weight(self.schema),
-            type=self._compiled_type(),
+            weight=self._weight,
+            type=self._type,
             generation=Generation.WITHOUT_METADATA,
             validate=self.validate,
             canonicalize=canonicalize,
@@ -148,7 +153,7 @@ class CustomResourceRules:
                 self.selectable_fields,
                 field_label_not_supported,
             ),
-            printer=custom_printer(fast_json.dumps(columns)),
+            printer=self._printer,
             go_type=_go_type,
             items_carry_kind=True,
         )

@@ -34,7 +34,7 @@ class AuditPolicy:
     """
 
     def __init__(self, policy: Object) -> None:
-        self._rules: list[Object] = list(policy.get("rules") or ())
+        self._rules = [_searchable(rule) for rule in policy.get("rules") or ()]
         self._omit_stages = tuple(policy.get("omitStages") or ())
         self._omit_managed_fields = bool(policy.get("omitManagedFields"))
         for rule in self._rules:
@@ -55,12 +55,30 @@ class AuditPolicy:
         return AuditConfig(NONE, self._omit_stages, self._omit_managed_fields)
 
 
+def _searchable(rule: Object) -> Object:
+    """A rule whose lists are sets: each request asks all rules, and there may be
+    thousands.
+    """
+    sets = {
+        key: frozenset(rule.get(key) or ())
+        for key in ("users", "userGroups", "verbs", "namespaces")
+    }
+    resources = [
+        {
+            **entry,
+            "resources": frozenset(entry.get("resources") or ()),
+            "resourceNames": frozenset(entry.get("resourceNames") or ()),
+        }
+        for entry in rule.get("resources") or ()
+    ]
+    return {**rule, **sets, "resources": resources}
+
+
 def _matches(rule: Object, user: UserInfo | None, info: RequestInfo) -> bool:
     if rule.get("users") and (user is None or user.name not in rule["users"]):
         return False
-    if rule.get("userGroups") and (
-        user is None or not set(user.groups) & set(rule["userGroups"])
-    ):
+    groups = rule["userGroups"]
+    if groups and (user is None or groups.isdisjoint(user.groups)):
         return False
     if rule.get("verbs") and info.verb not in rule["verbs"]:
         return False
@@ -91,7 +109,7 @@ def _matches_resource(rule: Object, info: RequestInfo) -> bool:
             return True
         if entry.get("resourceNames") and info.name not in entry["resourceNames"]:
             continue
-        if names & set(entry["resources"]):
+        if not names.isdisjoint(entry["resources"]):
             return True
     return False
 

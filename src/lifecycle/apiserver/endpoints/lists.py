@@ -312,15 +312,21 @@ def _schedule(watcher: CacheWatcher, request: Request, bookmarks: bool) -> None:
     if not seconds and request.accepts_object:
         timeout = 0.0  # an in-process watch lasts as long as its reader
 
-    def bookmark() -> None:
-        if not watcher.ended:
-            watcher.push_bookmark()
-            loop.call_later(BOOKMARK_PERIOD, bookmark)
-
     if timeout or seconds:
-        watcher.timer = loop.call_later(timeout, watcher.end)
+        watcher.end_timer = loop.call_later(timeout, watcher.end)
     if bookmarks and not request.accepts_object:
-        loop.call_later(BOOKMARK_PERIOD, bookmark)
+        _bookmark_later(watcher)
+
+
+def _bookmark_later(watcher: CacheWatcher) -> None:
+    loop = asyncio.get_running_loop()
+    watcher.bookmark_timer = loop.call_later(BOOKMARK_PERIOD, _bookmark, watcher)
+
+
+def _bookmark(watcher: CacheWatcher) -> None:
+    watcher.push_bookmark()
+    if not watcher.ended:  # it may have been one frame too many
+        _bookmark_later(watcher)
 
 
 def _list_options(request: Request) -> ListOptions:

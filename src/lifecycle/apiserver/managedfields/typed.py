@@ -14,6 +14,7 @@ Upstream: `kube-openapi/pkg/schemaconv/smd.go` (OpenAPI extensions to shapes),
 from __future__ import annotations
 
 from typing import Any
+from weakref import ref
 
 from lifecycle.api.bounded_cache import short_pair_cache
 from lifecycle.api.fieldpath.path_elements import key_element, name_key
@@ -28,11 +29,12 @@ class Type:
     """
 
     __slots__ = (
+        "__weakref__",
+        "_element",
         "_fields",
         "_loose",
         "_schema",
         "defaults",
-        "element",
         "keys",
         "leaf",
         "only_key",
@@ -44,13 +46,18 @@ class Type:
     ) -> None:
         self.shape = shape
         self.leaf = shape == LEAF_SHAPE
-        self.element: Type = self
+        self._element: Type | None = None
         self.keys: tuple[str, ...] = ()
         self.only_key = ""
         self.defaults: dict[str, Any] = {}
         self._schema = schema
         self._fields: dict[str, tuple[str, Type]] | None = None
         self._loose = loose
+
+    @property
+    def element(self) -> Type:
+        """Of maps and lists; where nothing else is known, the same again."""
+        return self._element or self
 
     @property
     def schema(self) -> Schema | None:
@@ -129,6 +136,7 @@ class Type:
 
 
 LEAF_TYPE = Type(LEAF_SHAPE)
+SET_TYPE = Type(SET)
 RAW = Type(LEAF_SHAPE, loose=True)
 """The type of what is owned as a whole, and may be anything."""
 DEDUCED = Type(MAP, loose=True)
@@ -136,10 +144,13 @@ DEDUCED = Type(MAP, loose=True)
 
 
 def type_of(schema: Schema) -> Type:
-    """The type of a schema node. Nodes are shared, so types are."""
-    known: Type | None = schema.derived
+    """The type of a schema node. Nodes are shared, so types are. A type knows its node;
+    the node does not keep it, or neither would ever go.
+    """
+    known: Type | None = schema.derived() if schema.derived is not None else None
     if known is None:
-        known = schema.derived = _compile(schema)
+        known = _compile(schema)
+        schema.derived = ref(known)
     return known
 
 
@@ -161,7 +172,7 @@ def _parts_of(schema: Schema) -> Type:
     if schema.kind == "object":
         return Type(STRUCT, schema)
     compiled = Type(MAP)
-    compiled.element = type_of(schema.values) if schema.values is not None else DEDUCED
+    compiled._element = type_of(schema.values) if schema.values is not None else DEDUCED
     return compiled
 
 
@@ -171,7 +182,7 @@ def _list(schema: Schema) -> Type:
         keys = (schema.patch_merge_key,) if schema.patch_merge_key else ()
         list_type = "map" if keys else "set"
     if list_type == "set":
-        return Type(SET)
+        return SET_TYPE
     if list_type != "map" or schema.items is None:
         known = schema.items is not None and not type_of(schema.items).loose
         return LEAF_TYPE if known else RAW
@@ -179,7 +190,7 @@ def _list(schema: Schema) -> Type:
     compiled.keys = keys
     compiled.only_key = keys[0] if len(keys) == 1 else ""
     compiled.defaults = schema.key_defaults
-    compiled.element = type_of(schema.items)
+    compiled._element = type_of(schema.items)
     return compiled
 
 

@@ -18,6 +18,7 @@ from lifecycle.api import fast_json
 from lifecycle.api.clock import Clock
 from lifecycle.api.labels import selector_from_label_selector
 from lifecycle.api.names import NameSource
+from lifecycle.api.pauses import Pauses
 from lifecycle.api.resources import resource
 from lifecycle.api.status import StatusError
 from lifecycle.api.wire import Object
@@ -30,6 +31,7 @@ from lifecycle.client.shared_informer import SharedInformerFactory
 from lifecycle.client.store import meta_namespace_key
 from lifecycle.client.workqueue import RateLimitingQueue
 from lifecycle.controllers.daemonset.daemon_pods import (
+    Should,
     daemon_pod,
     node_of,
     node_should_run_daemon_pod,
@@ -59,6 +61,13 @@ BACKOFF_INITIAL, BACKOFF_MAX = 1.0, 900.0
 BACKOFF_GC_INTERVAL = 60.0
 
 
+def _should(ds: Object, node: Object | None) -> Should:
+    """What is to be on a node, which may not be there."""
+    if node is None:
+        return Should(False, False)
+    return node_should_run_daemon_pod(ds, node)
+
+
 class DaemonSetController:
     """Keeps every DaemonSet's pods where they belong."""
 
@@ -81,6 +90,8 @@ class DaemonSetController:
         self._pod_control = PodControl(client, self._recorder)
         self._expectations = ControllerExpectations(clock)
         self._queue: RateLimitingQueue[str] = RateLimitingQueue()
+        self._node_updates: RateLimitingQueue[str] = RateLimitingQueue()
+        self._nodes_before: dict[str, Object | None] = {}  # of those in that queue
         self._failures = Backoff(BACKOFF_INITIAL, BACKOFF_MAX)
         self._pods = OwnedPods(
             informers, self._sets, "DaemonSet", self._pod_changed, self._expectations
@@ -91,7 +102,9 @@ class DaemonSetController:
             delete=self._set_deleted,
         )
         self._nodes.add_event_handler(
-            add=self._node_added, update=self._node_updated, delete=self._node_added
+            add=lambda node: self._node_changed(node["metadata"]["name"], None),
+            update=self._node_updated,
+            delete=lambda node: self._node_changed(node["metadata"]["name"], node),
         )
 
     async def run(self) -> None:
@@ -113,6 +126,14 @@ class DaemonSetController:
                         name="daemonset-controller",
                     )
                 )
+                group.create_task(
+                    run_workers(
+                        self._node_updates,
+                        self._sync_node_update,
+                        workers=1,
+                        name="daemonset-controller nodes",
+                    )
+                )
                 group.create_task(self._forget_old_failures())
         finally:
             await self._recorder.stop()
@@ -132,11 +153,6 @@ class DaemonSetController:
         self._failures.forget_all(ds["metadata"]["uid"])
         self._queue.add(key)
 
-    def _node_added(self, node: Object) -> None:
-        for ds in self._sets.indexer.list():
-            if node_should_run_daemon_pod(ds, node).run:
-                self._queue.add(meta_namespace_key(ds))
-
     def _node_updated(self, old: Object, new: Object) -> None:
         same_taints = (old.get("spec") or {}).get("taints") == (
             new.get("spec") or {}
@@ -145,10 +161,24 @@ class DaemonSetController:
             "labels"
         ):
             return  # a heartbeat
+        self._node_changed(old["metadata"]["name"], old)
+
+    def _node_changed(self, name: str, before: Object | None) -> None:
+        self._nodes_before.setdefault(name, before)
+        self._node_updates.add(name)
+
+    async def _sync_node_update(self, name: str) -> None:
+        """Who looks at a node differently now is synced: to ask all is much, if each
+        has much to say about nodes. Upstream: `syncNodeUpdate`.
+        """
+        old, new = (
+            self._nodes_before.pop(name, None),
+            self._nodes.indexer.get_by_key(name),
+        )
+        pauses = Pauses()
         for ds in self._sets.indexer.list():
-            if node_should_run_daemon_pod(ds, old) != node_should_run_daemon_pod(
-                ds, new
-            ):
+            await pauses.pause()
+            if _should(ds, old) != _should(ds, new):
                 self._queue.add(meta_namespace_key(ds))
 
     # The sync.

@@ -18,6 +18,7 @@ import asyncio
 from lifecycle.api.custom_resources import served_resource
 from lifecycle.api.resources import Resource, all_resources, resource, resource_for_kind
 from lifecycle.api.wire import Object
+from lifecycle.api.worker import LARGE, let_go
 from lifecycle.client.event_correlator import LRU
 from lifecycle.client.events import EventRecorder
 from lifecycle.client.shared_informer import SharedInformer, SharedInformerFactory
@@ -45,6 +46,17 @@ def deletable_resources() -> list[Resource]:
         ) not in IGNORED:
             deletable.setdefault((row.group, row.plural), row)
     return list(deletable.values())
+
+
+def _same_objects(one: Resource, other: Resource) -> bool:
+    """Whether two rows are followed by one monitor: what a definition's objects are
+    called besides makes no other objects of them.
+    """
+    return (one.path(), one.kind, one.namespaced) == (
+        other.path(),
+        other.kind,
+        other.namespaced,
+    )
 
 
 class GraphBuilder:
@@ -88,7 +100,10 @@ class GraphBuilder:
         """
         name, row = definition["metadata"]["name"], served_resource(definition)
         known = self._monitors.get(name)
-        if row is None or (known is not None and known[0] == row):
+        if row is None:
+            return
+        if known is not None and _same_objects(known[0], row):
+            self._monitors[name] = row, known[1]
             return
         self._remove_monitor(definition)
         informer = SharedInformer(self._client, row)
@@ -104,6 +119,7 @@ class GraphBuilder:
             stopping = asyncio.ensure_future(known[1].stop())
             self._stopping.add(stopping)
             stopping.add_done_callback(self._stopping.discard)
+            let_go(known[1].indexer.list(), LARGE + 1)  # nobody counts how large
 
     async def stop(self) -> None:
         """Stop following custom resources."""

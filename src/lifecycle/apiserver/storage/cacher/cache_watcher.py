@@ -122,7 +122,8 @@ class CacheWatcher:
         self._frames: deque[WatchFrame] = deque()
         self._waiter: asyncio.Future[None] | None = None
         self.ended = False
-        self.timer: asyncio.TimerHandle | None = None
+        self.end_timer: asyncio.TimerHandle | None = None
+        self.bookmark_timer: asyncio.TimerHandle | None = None
 
     @property
     def unread(self) -> int:
@@ -190,8 +191,11 @@ class CacheWatcher:
         if self.ended:
             return
         self.ended = True
-        if self.timer is not None:
-            self.timer.cancel()
+        # a timer knows the watcher, which knows the cacher and all that is in it
+        for timer in (self.end_timer, self.bookmark_timer):
+            if timer is not None:
+                timer.cancel()
+        self.end_timer = self.bookmark_timer = None
         self._cacher.forget(self)
         self._wake()
 

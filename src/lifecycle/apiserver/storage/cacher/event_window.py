@@ -21,7 +21,7 @@ import asyncio
 from collections import deque
 from itertools import takewhile
 
-from lifecycle.api.freed_memory import MUCH, give_back_soon
+from lifecycle.api.worker import let_go
 from lifecycle.apiserver.storage.cacher.cached_object import Cached, Change
 
 FRESH = 75.0
@@ -78,23 +78,22 @@ class EventWindow:
             loop = asyncio.get_running_loop()
             self._timer = loop.call_later(FRESH, self._forget_old, loop)
 
-    def _forget_oldest(self) -> None:
+    def _forget_oldest(self) -> Change:
         oldest = self._changes.popleft()
         self._bytes -= oldest.size
         self.start = oldest.revision
+        return oldest
 
     def _forget_old(self, loop: asyncio.AbstractEventLoop) -> None:
         """There may never be another change: what is old goes now, if it is much."""
         self._timer = None
         stale = loop.time() - FRESH
-        forgotten = 0
+        forgotten = []
         for _ in range(AT_ONCE):
             if self._bytes <= OLD_BYTES or self._changes[0].recorded > stale:
                 break
-            forgotten += self._changes[0].size
-            self._forget_oldest()
-        if forgotten >= MUCH:
-            give_back_soon()
+            forgotten.append(self._forget_oldest())
+        let_go(forgotten, sum(change.size for change in forgotten))
         if self._bytes > OLD_BYTES:
             later = max(0.0, self._changes[0].recorded - stale)
             self._timer = loop.call_later(later, self._forget_old, loop)
