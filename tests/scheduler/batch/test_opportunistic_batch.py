@@ -188,7 +188,7 @@ def test_they_agree_while_nodes_and_pods_come_and_go_in_a_big_cluster() -> None:
                 model.cache.remove_node(nodes[number])
 
 
-ZONE, HOST = "topology.kubernetes.io/zone", "kubernetes.io/hostname"
+ZONE, HOST, RACK = "topology.kubernetes.io/zone", "kubernetes.io/hostname", "example.com/rack"
 BLUE: Object = {"matchLabels": {"color": "blue"}}
 
 
@@ -209,6 +209,9 @@ SPREAD: Object = {"maxSkew": 2, "whenUnsatisfiable": "DoNotSchedule", "labelSele
 ABOUT_OTHERS: dict[str, Object] = {
     "spread over zones": {"topologySpreadConstraints": [{**SPREAD, "topologyKey": ZONE}]},
     "spread over hosts": {"topologySpreadConstraints": [{**SPREAD, "topologyKey": HOST, "minDomains": 5}]},
+    "rather spread over racks": {
+        "topologySpreadConstraints": [{**SPREAD, "topologyKey": RACK, "whenUnsatisfiable": "ScheduleAnyway"}]
+    },
     "near": {"affinity": required("podAffinity", term(ZONE, BLUE))},
     "far": {"affinity": required("podAntiAffinity", term(HOST, BLUE))},
     "rather near": {"affinity": preferred("podAffinity", BLUE)},
@@ -218,7 +221,7 @@ ABOUT_OTHERS: dict[str, Object] = {
 
 @pytest.mark.parametrize("kind", ABOUT_OTHERS)
 def test_they_agree_about_pods_that_ask_for_others_while_nodes_move_and_pods_leave(kind: str) -> None:
-    nodes = [make_node(f"n{i}", labels={ZONE: "abc"[i % 3]}, cpu="64") for i in range(130)]
+    nodes = [make_node(f"n{i}", labels={ZONE: "abc"[i % 3], RACK: "xyyy"[i % 4]}, cpu="64") for i in range(130)]
     short, plain = Model(nodes, batch=True), Model(nodes, batch=False)
     placed: list[Object] = []
     for number in range(150):
@@ -234,7 +237,7 @@ def test_they_agree_about_pods_that_ask_for_others_while_nodes_move_and_pods_lea
             gone = placed[number // 10]  # one of the first, each once
             model.cache.remove_pod(gone)
             moved = gone["spec"]["nodeName"]
-            model.cache.add_node(make_node(moved, labels={ZONE: "abcd"[number % 4]}, cpu="64"))
+            model.cache.add_node(make_node(moved, labels={ZONE: "abcd"[number % 4], RACK: "yz"[number % 2]}, cpu="64"))
     assert len(placed) > 100
     assert any(e is not None and e.possible for e in short.algorithm._batch._equivalences.values())  # type: ignore[union-attr]
 
