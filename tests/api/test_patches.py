@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import copy
 import time
+from typing import Any
 from unittest import mock
 
 import pytest
@@ -27,10 +28,15 @@ DOC = {"a": {"b": [1, 2, 3]}, "c/d~": "x"}
     [
         ([{"op": "add", "path": "/a/b/-", "value": 4}], {"a": {"b": [1, 2, 3, 4]}, "c/d~": "x"}),
         ([{"op": "add", "path": "/a/b/1", "value": 9}], {"a": {"b": [1, 9, 2, 3]}, "c/d~": "x"}),
+        ([{"op": "add", "path": "/a/b/3", "value": 9}], {"a": {"b": [1, 2, 3, 9]}, "c/d~": "x"}),
+        ([{"op": "add", "path": "/a/b/-1", "value": 9}], {"a": {"b": [1, 2, 3, 9]}, "c/d~": "x"}),
+        ([{"op": "add", "path": "/a/b/-4", "value": 9}], {"a": {"b": [9, 1, 2, 3]}, "c/d~": "x"}),
         ([{"op": "remove", "path": "/a/b/-1"}], {"a": {"b": [1, 2]}, "c/d~": "x"}),
+        ([{"op": "remove", "path": "/a/b/-3"}], {"a": {"b": [2, 3]}, "c/d~": "x"}),
         ([{"op": "replace", "path": "/c~1d~0", "value": None}], {"a": {"b": [1, 2, 3]}, "c/d~": None}),
         ([{"op": "replace", "path": "/new", "value": 1}], {**DOC, "new": 1}),
         ([{"op": "replace", "path": "", "value": {"z": 1}}], {"z": 1}),
+        ([{"op": "replace", "path": "", "value": [1]}, {"op": "add", "path": "/-", "value": 2}], [1, 2]),
         ([{"op": "move", "from": "/a/b", "path": "/b"}], {"a": {}, "b": [1, 2, 3], "c/d~": "x"}),
         ([{"op": "copy", "from": "/a/b/0", "path": "/first"}], {**DOC, "first": 1}),
         ([{"op": "test", "path": "/a/b", "value": [1, 2, 3]}, {"op": "remove", "path": "/a"}], {"c/d~": "x"}),
@@ -54,6 +60,14 @@ def test_json_patch(ops, expected):
         {"op": "add", "path": "/x/y", "value": 1},
         {"op": "add", "path": "/a/b/x", "value": 1},
         {"op": "add", "value": 1},
+        {"op": "add", "path": "", "value": {}},
+        {"op": "remove", "path": ""},
+        {"op": "copy", "from": "", "path": "/copy"},
+        {"op": "copy", "from": "/a", "path": ""},
+        {"op": "replace", "path": "", "value": "x"},
+        {"op": "add", "path": "/a/b/4", "value": 1},
+        {"op": "remove", "path": "/a/b/3"},
+        {"op": "remove", "path": "/a/b/-4"},
         {"op": "unknown", "path": "/a"},
         {"op": "move", "path": "/a"},
         {"op": "replace", "path": "/a/b/9", "value": 1},
@@ -101,6 +115,25 @@ def test_what_a_patch_added_is_compared_as_it_was_sent_too():
     assert plain(apply_json_patch({}, same)) == {"v": ["ä", 1.5], "w": ["ä", 1.5]}
     with pytest.raises(StatusError):
         apply_json_patch({}, other)
+
+
+def test_a_copy_of_what_has_been_looked_into_has_its_keys_in_order():
+    """Where the copy goes is looked up before it is made: into itself, an object has been looked into by then."""
+    doc = {"a": {"z": {"y": 1, "x": 2}, "b": 2}}
+    elsewhere = apply_json_patch(doc, [{"op": "copy", "from": "/a", "path": "/c"}])
+    assert list(elsewhere["c"]) == ["z", "b"]
+    inside = apply_json_patch(doc, [{"op": "copy", "from": "/a", "path": "/a/c"}])
+    assert list(inside["a"]["c"]) == ["b", "z"]
+    assert list(inside["a"]["c"]["z"]) == ["y", "x"]
+
+
+def test_what_is_deeper_than_any_object_cannot_be_copied():
+    deep: dict[str, Any] = {}
+    for _ in range(300):
+        deep = {"a": deep}
+    with pytest.raises(StatusError) as refused:
+        apply_json_patch(deep, [{"op": "copy", "from": "/a", "path": "/b"}])
+    assert refused.value.code == 422
 
 
 def test_a_copy_may_hold_what_was_sent():
