@@ -367,6 +367,18 @@ def test_strategic_merge_patch(doc, patch, expected):
         (pod({"name": "a", "$patch": "merge"}), 500, "merging lists cannot yet be specified in the patch"),
         ({"spec": {"$patch": "x"}}, 500, "unknown patch type: x in map: map[$patch:x]"),
         ({"spec": {"$retainKeys": ["a"], "b": 1}}, 400, "invalid patch format of retainKeys"),
+        ({"spec": {"$retainKeys": "a"}}, 400, "invalid patch format of retainKeys"),
+        (
+            {"spec": {"$setElementOrder/containers": {}}},
+            500,
+            "expected a []interface {}, but received a map[string]interface {}",
+        ),
+        (
+            {"spec": {"$setElementOrder/containers": [], "containers": "x"}},
+            500,
+            "expected a []interface {}, but received a string",
+        ),
+        ([A], 400, "invalid JSON document"),
         ({"spec": {"$deleteFromPrimitiveList": []}}, 400, "invalid patch format of primitive list"),
         ({"spec": {"$setElementOrder": []}}, 400, "invalid patch format of setElementOrder list"),
         (
@@ -381,6 +393,44 @@ def test_strategic_merge_patch_refuses(patch, code, message):
     with pytest.raises(StatusError) as refused:
         smp(pod(A, B), patch)
     assert (refused.value.code, refused.value.message) == (code, message)
+
+
+@pytest.mark.parametrize(
+    ("doc", "patch", "message"),
+    [
+        (
+            {"metadata": {"labels": {"a": {}}}},
+            {"metadata": {"labels": {"a": {"b": "1"}}}},
+            "merging an object in json but data type is not struct, instead is: map",
+        ),
+        (
+            {"spec": {"nope": {}}},
+            {"spec": {"nope": {"a": 1}}},
+            'unable to find api field in struct PodSpec for the json field "nope"',
+        ),
+        (
+            {"spec": {"securityContext": [1]}},
+            {"spec": {"securityContext": [2]}},
+            "expected slice or array type, but got: struct",
+        ),
+        ({"metadata": {"labels": [1]}}, {"metadata": {"labels": [2]}}, "expected slice or array type, but got: struct"),
+        (
+            {"spec": {"containers": "x"}},
+            {"spec": {"$setElementOrder/containers": []}},
+            "expected a []interface {}, but received a string",
+        ),
+    ],
+)
+def test_an_object_that_is_not_what_its_type_says_is_not_merged(doc, patch, message):
+    """Nothing that the API server keeps is like that; what a client merges by itself may be."""
+    with pytest.raises(StatusError) as refused:
+        smp(doc, patch)
+    assert (refused.value.code, refused.value.message) == (500, message)
+
+
+def test_what_is_there_as_something_else_goes_for_an_instruction_to_delete_it():
+    doc = {"spec": {"securityContext": "x", "nodeName": "n"}}
+    assert smp(doc, {"spec": {"securityContext": {"$patch": "delete"}}}) == {"spec": {"nodeName": "n"}}
 
 
 images = st.dictionaries(st.sampled_from("abcde"), st.sampled_from("123"), max_size=5)
