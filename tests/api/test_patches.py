@@ -428,6 +428,22 @@ def test_an_object_that_is_not_what_its_type_says_is_not_merged(doc, patch, mess
     assert (refused.value.code, refused.value.message) == (500, message)
 
 
+@pytest.mark.parametrize(
+    ("patch", "field"), [({"a": {"b": 3}}, "a"), ({"l": [2]}, "l"), ({"$setElementOrder/l": [2]}, "l")]
+)
+def test_what_may_be_anything_is_not_looked_into(patch, field):
+    """As `kubectl patch --local --type=strategic` says, which has the same library: a raw extension has no fields to find."""
+    revision = schema_for("apps/v1", "ControllerRevision")
+    data = {"a": {"b": 2}, "c": 1, "l": [1]}
+    with pytest.raises(StatusError) as refused:
+        smp({"data": data}, {"data": patch}, revision)
+    message = f'unable to find api field in struct RawExtension for the json field "{field}"'
+    assert (refused.value.code, refused.value.message) == (500, message)
+    assert smp({"data": data}, {"data": {"c": 3, "l": None, "n": {"b": None}}}, revision) == {
+        "data": {"a": {"b": 2}, "c": 3, "n": {}}
+    }
+
+
 def test_what_is_there_as_something_else_goes_for_an_instruction_to_delete_it():
     doc = {"spec": {"securityContext": "x", "nodeName": "n"}}
     assert smp(doc, {"spec": {"securityContext": {"$patch": "delete"}}}) == {"spec": {"nodeName": "n"}}
