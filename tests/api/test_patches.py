@@ -15,7 +15,7 @@ from lifecycle.api.go_json.as_sent import as_sent, plain, text_of
 from lifecycle.api.patch import strategic_lists
 from lifecycle.api.patch.json_patch import apply_json_patch
 from lifecycle.api.patch.merge_patch import apply_merge_patch
-from lifecycle.api.patch.strategic import strategic_merge_patch
+from lifecycle.api.patch.strategic import consume_patch, strategic_merge_patch
 from lifecycle.api.schema import decode, schema_for
 from lifecycle.api.status import PanicError, StatusError
 from tests.api.recorded_writes import http_writes, lines, patched
@@ -324,6 +324,11 @@ A, B = {"name": "a", "image": "1"}, {"name": "b", "image": "1"}
             {"spec": {"$setElementOrder/containers": [{"name": "c"}, {"name": "a"}], "containers": [{"name": "c"}]}},
             pod({"name": "c"}, A, B),
         ),
+        (  # an item that is new comes where the order says, and is not merged once more
+            pod(A, B),
+            {"spec": {"$setElementOrder/containers": [{"name": "a"}, {"name": "c"}], "containers": [{"name": "c"}]}},
+            pod(A, {"name": "c"}, B),
+        ),
         (
             {"metadata": {"finalizers": ["x", "y"]}},
             {"metadata": {"$deleteFromPrimitiveList/finalizers": ["x"]}},
@@ -426,6 +431,19 @@ def test_an_object_that_is_not_what_its_type_says_is_not_merged(doc, patch, mess
     with pytest.raises(StatusError) as refused:
         smp(doc, patch)
     assert (refused.value.code, refused.value.message) == (500, message)
+
+
+def test_of_a_patch_stays_what_was_no_instruction():
+    """It is what clients are shown when the result cannot be read."""
+    patch = {
+        "spec": {
+            "$setElementOrder/containers": [{"name": "a"}],
+            "containers": [{"name": "a", "image": "2"}],
+            "nodeName": "n",
+        }
+    }
+    assert consume_patch(pod(A), patch, POD) == pod({"name": "a", "image": "2"}, nodeName="n")
+    assert patch == {"spec": {"nodeName": "n"}}
 
 
 @pytest.mark.parametrize(
