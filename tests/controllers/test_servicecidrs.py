@@ -182,6 +182,8 @@ OURS = {
         ("10.97.0.200", OURS, ["10.97.0.0/25"], False),
         ("10.97.0.200", OURS, ["10.97.0.0/25", "10.97.0.128/25"], True),
         ("10.97.0.200", OURS, ["10.0.0.0/8"], True),
+        ("10.97.0.5", OURS, ["fd00:97::/64"], False),  # the other family has another home, this one has not
+        ("10.97.0.5", OURS, ["fd00:97::/64", "10.97.0.0/16"], True),
     ],
 )
 def test_a_range_may_go_unless_it_is_the_only_home_of_an_address_that_a_server_gave(
@@ -189,11 +191,12 @@ def test_a_range_may_go_unless_it_is_the_only_home_of_an_address_that_a_server_g
 ) -> None:
     """Upstream: `canDeleteCIDR`. An address that somebody else keeps a note of holds nothing."""
 
-    def cidr(name: str, text: str) -> tuple[str, Object]:
-        return "servicecidrs.networking.k8s.io", {"metadata": {"name": name}, "spec": {"cidrs": [text]}}
+    def cidr(name: str, *ranges: str) -> tuple[str, Object]:
+        return "servicecidrs.networking.k8s.io", {"metadata": {"name": name}, "spec": {"cidrs": list(ranges)}}
 
     async def main() -> bool:
-        more = cidr("more", "10.97.0.0/24")
+        both = ["fd00:97::/112"] if any(":" in text for text in others) else []
+        more = cidr("more", "10.97.0.0/24", *both)
         around = [cidr(f"other-{i}", text) for i, text in enumerate(others)]
         given = "ipaddresses.networking.k8s.io", {"metadata": {"name": address, "labels": labels}}
         async with alone(ServiceCIDRsController, more, *around, given) as stage:
