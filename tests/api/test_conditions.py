@@ -13,6 +13,7 @@ from lifecycle.api.conditions import (
     replace_or_append_condition,
     set_status_condition,
     update_pod_condition,
+    with_condition,
 )
 
 THEN, NOW = "2026-01-01T00:00:00Z", "2026-01-02T00:00:00Z"
@@ -77,3 +78,18 @@ def test_a_pods_condition_tells_its_generation_and_is_not_written_twice() -> Non
     changed = update_pod_condition(pod, condition("A", "False"), NOW)
     assert changed is not None
     assert changed["lastTransitionTime"] == NOW
+
+
+def test_a_condition_that_a_pod_has_not_had_is_news() -> None:
+    pod = {"metadata": {}, "status": {"phase": "Running", "conditions": old_list()}}
+    assert update_pod_condition(pod, condition("C", "True"), NOW) == condition(
+        "C", "True", lastProbeTime=None, lastTransitionTime=NOW
+    )
+
+
+def test_what_else_a_status_says_stays() -> None:
+    obj = {"kind": "Pod", "status": {"phase": "Running", "conditions": old_list()}}
+    new = with_condition(obj, condition("C", "True"), NOW)
+    added = condition("C", "True", lastTransitionTime=NOW)
+    assert new == {"kind": "Pod", "status": {"phase": "Running", "conditions": [*old_list(), added]}}
+    assert obj["status"]["conditions"] == old_list()

@@ -31,3 +31,15 @@ def test_long_lists_and_maps_are_the_same_bytes_too_and_no_part_is_long(length: 
     assert encoded == fast_json.dumps(whole)
     parts = [call.args[0] for call in dumps.call_args_list]
     assert max(len(part) for part in parts if isinstance(part, dict | list)) <= AT_ONCE
+    largest = dict(list(members.items())[-AT_ONCE:])
+    assert (
+        max(len(fast_json.dumps(part)) for part in parts) <= len(fast_json.dumps(largest)) + 8
+    )  # and the brackets around
+
+
+def test_what_lies_deeper_is_encoded_in_one_go() -> None:
+    whole = {"a": {"b": {"c": 1}}, "d": 2}
+    for depth, parts in ((0, [whole]), (1, ["a", [{"b": {"c": 1}}], "d", [2]])):
+        with patch.object(fast_json, "dumps", wraps=fast_json.dumps) as dumps:
+            assert dumps_in_parts(whole, depth) == b'{"a":{"b":{"c":1}},"d":2}'
+        assert [call.args[0] for call in dumps.call_args_list] == parts

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import copy
 import time
+from typing import Any
 from unittest import mock
 
 import pytest
@@ -14,7 +15,7 @@ from lifecycle.api.go_json.as_sent import as_sent, plain, text_of
 from lifecycle.api.patch import strategic_lists
 from lifecycle.api.patch.json_patch import apply_json_patch
 from lifecycle.api.patch.merge_patch import apply_merge_patch
-from lifecycle.api.patch.strategic import strategic_merge_patch
+from lifecycle.api.patch.strategic import consume_patch, strategic_merge_patch
 from lifecycle.api.schema import decode, schema_for
 from lifecycle.api.status import PanicError, StatusError
 from tests.api.recorded_writes import http_writes, lines, patched
@@ -27,10 +28,15 @@ DOC = {"a": {"b": [1, 2, 3]}, "c/d~": "x"}
     [
         ([{"op": "add", "path": "/a/b/-", "value": 4}], {"a": {"b": [1, 2, 3, 4]}, "c/d~": "x"}),
         ([{"op": "add", "path": "/a/b/1", "value": 9}], {"a": {"b": [1, 9, 2, 3]}, "c/d~": "x"}),
+        ([{"op": "add", "path": "/a/b/3", "value": 9}], {"a": {"b": [1, 2, 3, 9]}, "c/d~": "x"}),
+        ([{"op": "add", "path": "/a/b/-1", "value": 9}], {"a": {"b": [1, 2, 3, 9]}, "c/d~": "x"}),
+        ([{"op": "add", "path": "/a/b/-4", "value": 9}], {"a": {"b": [9, 1, 2, 3]}, "c/d~": "x"}),
         ([{"op": "remove", "path": "/a/b/-1"}], {"a": {"b": [1, 2]}, "c/d~": "x"}),
+        ([{"op": "remove", "path": "/a/b/-3"}], {"a": {"b": [2, 3]}, "c/d~": "x"}),
         ([{"op": "replace", "path": "/c~1d~0", "value": None}], {"a": {"b": [1, 2, 3]}, "c/d~": None}),
         ([{"op": "replace", "path": "/new", "value": 1}], {**DOC, "new": 1}),
         ([{"op": "replace", "path": "", "value": {"z": 1}}], {"z": 1}),
+        ([{"op": "replace", "path": "", "value": [1]}, {"op": "add", "path": "/-", "value": 2}], [1, 2]),
         ([{"op": "move", "from": "/a/b", "path": "/b"}], {"a": {}, "b": [1, 2, 3], "c/d~": "x"}),
         ([{"op": "copy", "from": "/a/b/0", "path": "/first"}], {**DOC, "first": 1}),
         ([{"op": "test", "path": "/a/b", "value": [1, 2, 3]}, {"op": "remove", "path": "/a"}], {"c/d~": "x"}),
@@ -54,6 +60,14 @@ def test_json_patch(ops, expected):
         {"op": "add", "path": "/x/y", "value": 1},
         {"op": "add", "path": "/a/b/x", "value": 1},
         {"op": "add", "value": 1},
+        {"op": "add", "path": "", "value": {}},
+        {"op": "remove", "path": ""},
+        {"op": "copy", "from": "", "path": "/copy"},
+        {"op": "copy", "from": "/a", "path": ""},
+        {"op": "replace", "path": "", "value": "x"},
+        {"op": "add", "path": "/a/b/4", "value": 1},
+        {"op": "remove", "path": "/a/b/3"},
+        {"op": "remove", "path": "/a/b/-4"},
         {"op": "unknown", "path": "/a"},
         {"op": "move", "path": "/a"},
         {"op": "replace", "path": "/a/b/9", "value": 1},
@@ -101,6 +115,25 @@ def test_what_a_patch_added_is_compared_as_it_was_sent_too():
     assert plain(apply_json_patch({}, same)) == {"v": ["ä", 1.5], "w": ["ä", 1.5]}
     with pytest.raises(StatusError):
         apply_json_patch({}, other)
+
+
+def test_a_copy_of_what_has_been_looked_into_has_its_keys_in_order():
+    """Where the copy goes is looked up before it is made: into itself, an object has been looked into by then."""
+    doc = {"a": {"z": {"y": 1, "x": 2}, "b": 2}}
+    elsewhere = apply_json_patch(doc, [{"op": "copy", "from": "/a", "path": "/c"}])
+    assert list(elsewhere["c"]) == ["z", "b"]
+    inside = apply_json_patch(doc, [{"op": "copy", "from": "/a", "path": "/a/c"}])
+    assert list(inside["a"]["c"]) == ["b", "z"]
+    assert list(inside["a"]["c"]["z"]) == ["y", "x"]
+
+
+def test_what_is_deeper_than_any_object_cannot_be_copied():
+    deep: dict[str, Any] = {}
+    for _ in range(300):
+        deep = {"a": deep}
+    with pytest.raises(StatusError) as refused:
+        apply_json_patch(deep, [{"op": "copy", "from": "/a", "path": "/b"}])
+    assert refused.value.code == 422
 
 
 def test_a_copy_may_hold_what_was_sent():
@@ -291,6 +324,11 @@ A, B = {"name": "a", "image": "1"}, {"name": "b", "image": "1"}
             {"spec": {"$setElementOrder/containers": [{"name": "c"}, {"name": "a"}], "containers": [{"name": "c"}]}},
             pod({"name": "c"}, A, B),
         ),
+        (  # an item that is new comes where the order says, and is not merged once more
+            pod(A, B),
+            {"spec": {"$setElementOrder/containers": [{"name": "a"}, {"name": "c"}], "containers": [{"name": "c"}]}},
+            pod(A, {"name": "c"}, B),
+        ),
         (
             {"metadata": {"finalizers": ["x", "y"]}},
             {"metadata": {"$deleteFromPrimitiveList/finalizers": ["x"]}},
@@ -334,6 +372,18 @@ def test_strategic_merge_patch(doc, patch, expected):
         (pod({"name": "a", "$patch": "merge"}), 500, "merging lists cannot yet be specified in the patch"),
         ({"spec": {"$patch": "x"}}, 500, "unknown patch type: x in map: map[$patch:x]"),
         ({"spec": {"$retainKeys": ["a"], "b": 1}}, 400, "invalid patch format of retainKeys"),
+        ({"spec": {"$retainKeys": "a"}}, 400, "invalid patch format of retainKeys"),
+        (
+            {"spec": {"$setElementOrder/containers": {}}},
+            500,
+            "expected a []interface {}, but received a map[string]interface {}",
+        ),
+        (
+            {"spec": {"$setElementOrder/containers": [], "containers": "x"}},
+            500,
+            "expected a []interface {}, but received a string",
+        ),
+        ([A], 400, "invalid JSON document"),
         ({"spec": {"$deleteFromPrimitiveList": []}}, 400, "invalid patch format of primitive list"),
         ({"spec": {"$setElementOrder": []}}, 400, "invalid patch format of setElementOrder list"),
         (
@@ -348,6 +398,73 @@ def test_strategic_merge_patch_refuses(patch, code, message):
     with pytest.raises(StatusError) as refused:
         smp(pod(A, B), patch)
     assert (refused.value.code, refused.value.message) == (code, message)
+
+
+@pytest.mark.parametrize(
+    ("doc", "patch", "message"),
+    [
+        (
+            {"metadata": {"labels": {"a": {}}}},
+            {"metadata": {"labels": {"a": {"b": "1"}}}},
+            "merging an object in json but data type is not struct, instead is: map",
+        ),
+        (
+            {"spec": {"nope": {}}},
+            {"spec": {"nope": {"a": 1}}},
+            'unable to find api field in struct PodSpec for the json field "nope"',
+        ),
+        (
+            {"spec": {"securityContext": [1]}},
+            {"spec": {"securityContext": [2]}},
+            "expected slice or array type, but got: struct",
+        ),
+        ({"metadata": {"labels": [1]}}, {"metadata": {"labels": [2]}}, "expected slice or array type, but got: struct"),
+        (
+            {"spec": {"containers": "x"}},
+            {"spec": {"$setElementOrder/containers": []}},
+            "expected a []interface {}, but received a string",
+        ),
+    ],
+)
+def test_an_object_that_is_not_what_its_type_says_is_not_merged(doc, patch, message):
+    """Nothing that the API server keeps is like that; what a client merges by itself may be."""
+    with pytest.raises(StatusError) as refused:
+        smp(doc, patch)
+    assert (refused.value.code, refused.value.message) == (500, message)
+
+
+def test_of_a_patch_stays_what_was_no_instruction():
+    """It is what clients are shown when the result cannot be read."""
+    patch = {
+        "spec": {
+            "$setElementOrder/containers": [{"name": "a"}],
+            "containers": [{"name": "a", "image": "2"}],
+            "nodeName": "n",
+        }
+    }
+    assert consume_patch(pod(A), patch, POD) == pod({"name": "a", "image": "2"}, nodeName="n")
+    assert patch == {"spec": {"nodeName": "n"}}
+
+
+@pytest.mark.parametrize(
+    ("patch", "field"), [({"a": {"b": 3}}, "a"), ({"l": [2]}, "l"), ({"$setElementOrder/l": [2]}, "l")]
+)
+def test_what_may_be_anything_is_not_looked_into(patch, field):
+    """As `kubectl patch --local --type=strategic` says, which has the same library: a raw extension has no fields to find."""
+    revision = schema_for("apps/v1", "ControllerRevision")
+    data = {"a": {"b": 2}, "c": 1, "l": [1]}
+    with pytest.raises(StatusError) as refused:
+        smp({"data": data}, {"data": patch}, revision)
+    message = f'unable to find api field in struct RawExtension for the json field "{field}"'
+    assert (refused.value.code, refused.value.message) == (500, message)
+    assert smp({"data": data}, {"data": {"c": 3, "l": None, "n": {"b": None}}}, revision) == {
+        "data": {"a": {"b": 2}, "c": 3, "n": {}}
+    }
+
+
+def test_what_is_there_as_something_else_goes_for_an_instruction_to_delete_it():
+    doc = {"spec": {"securityContext": "x", "nodeName": "n"}}
+    assert smp(doc, {"spec": {"securityContext": {"$patch": "delete"}}}) == {"spec": {"nodeName": "n"}}
 
 
 images = st.dictionaries(st.sampled_from("abcde"), st.sampled_from("123"), max_size=5)

@@ -19,6 +19,7 @@ from lifecycle.api.protobuf import MAGIC, decode, decode_watch_frames, encode, e
 from lifecycle.api.protobuf.decoder import decoder
 from lifecycle.api.protobuf.encoder import encoder
 from lifecycle.api.protobuf.fields import messages
+from lifecycle.api.protobuf.leaves import LEAVES
 from lifecycle.api.resources import all_resources
 from tests.conftest import RECORDINGS
 
@@ -301,3 +302,18 @@ def test_any_config_map_survives(data: dict[str, str], binary: dict[str, bytes])
         "binaryData": {key: base64.b64encode(value).decode() for key, value in binary.items()},
     }  # fmt: skip
     assert decode(encode(obj)) == obj
+
+
+@pytest.mark.parametrize(
+    ("message", "value"),
+    [
+        (b"", None),
+        (b"\x0a\x00", None),
+        (b"\x0a\x011", 1),
+        (b"\x12\x012", None),  # only a field that nobody knows
+        (b"\x12\x012\x0a\x011", 1),
+        (b"\x0a\x011\x12\x012", 1),
+    ],
+)
+def test_a_raw_extension_is_its_first_field_whatever_else_is_inside(message: bytes, value: object) -> None:
+    assert LEAVES["RawExtension"][1](message) == value

@@ -174,6 +174,8 @@ def test_under_a_compute_quota_every_container_has_to_say_what_it_needs() -> Non
     assert missing_requirements(SERVICES, silent, ["cpu"]) == ""
     whole = pod({}, resources={"requests": {"cpu": "1"}})
     assert missing_requirements(PODS, whole, ["cpu"]) == "", "the pod speaks for all of its containers"
+    nameless = {"spec": {"containers": [{"image": "nginx"}]}}
+    assert missing_requirements(PODS, nameless, ["cpu"]) == "must specify cpu for: "  # Go's empty name
 
 
 def quota(*scopes: str, selector: list[dict[str, Any]] | None = None) -> dict[str, Any]:

@@ -7,6 +7,7 @@ from typing import Any
 import pytest
 
 from lifecycle.api.custom_resources import is_established, resource_of, served_resource, storage_version, version_hash
+from lifecycle.api.resources import resource
 
 NAMES = {"plural": "things", "kind": "Thing"}
 ESTABLISHED = {"conditions": [{"type": "NamesAccepted", "status": "False"}, {"type": "Established", "status": "True"}]}
@@ -34,6 +35,12 @@ def test_a_row_has_what_the_definition_says() -> None:
     assert row.storage_version_hash == version_hash("example.org", "v2", "Thing")
     bare = resource_of(definition(NEW, scope="Cluster"), NEW)
     assert (bare.singular, bare.short_names, bare.categories, bare.namespaced) == ("", (), (), False)
+
+
+def test_a_hash_is_what_a_real_server_gives() -> None:
+    """As discovery of the recorded cluster has them."""
+    assert version_hash("apps", "v1", "Deployment") == "8aSe+NMegvE="
+    assert resource("deployments.apps").storage_version_hash == version_hash("apps", "v1", "Deployment")
 
 
 def test_the_accepted_names_count_once_there_are_some() -> None:

@@ -110,3 +110,14 @@ def test_a_plugin_of_ones_own_is_registered_and_runs_only_if_it_is_enabled() -> 
     assert stamped == {"stamp": "anybody may delete nodes: False"}
     with pytest.raises(ValueError, match='admission plugin "LimitRanger" was registered twice'):
         AdmissionOptions(registered={"LimitRanger": Stamp})
+
+
+def test_whatever_is_switched_on_and_off_at_once_is_refused_with_all_names() -> None:
+    overlapped = (
+        r"^\[AlwaysPullImages PodNodeSelector\] in enable-admission-plugins and disable-admission-plugins overlapped$"
+    )
+    with pytest.raises(ValueError, match=overlapped):
+        AdmissionOptions(
+            enable=["PodNodeSelector", "AlwaysPullImages", "EventRateLimit"],
+            disable=["AlwaysPullImages", "PodNodeSelector"],
+        )

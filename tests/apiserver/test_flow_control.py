@@ -168,6 +168,17 @@ def test_an_idle_level_lends_to_a_busy_one_though_nobody_else_comes_and_gets_its
     run_virtual(main())
 
 
+def test_where_nobody_must_have_a_seat_and_nobody_wants_one_all_are_dealt_all_the_same() -> None:
+    async def main() -> None:
+        flow = controller(seats=20, one=a_level("one", 75, lend=100), other=a_level("other", 25, lend=100))
+        assert [level.least for level in flow.levels.values()] == [0, 0]
+        flow.adjust(0)
+        flow.adjust(10)
+        assert [level.seats for level in flow.levels.values()] == [10, 10]
+
+    run_virtual(main())
+
+
 def test_what_may_not_be_borrowed_is_not() -> None:
     async def main() -> None:
         flow = controller(seats=20, busy=a_level("busy", 50, borrow=10), idle=a_level("idle", 50, lend=100))

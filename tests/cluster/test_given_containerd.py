@@ -84,3 +84,18 @@ def test_where_nobody_speaks_the_run_is_over_and_leaves_nothing(containerd: Cont
     with listening(where), pytest.raises(OSError, match=r"their\.sock: nobody speaks CRI there \(.*nobody listens"):
         asyncio.run(GivenContainerd([], str(where)).start())
     assert not (tmp_path / "runs").exists()
+
+
+def test_a_run_is_what_six_hexadecimal_digits_name(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Anything else below the directory or among the cgroups is somebody else's, and is never cleaned away."""
+    (tree := tmp_path / "cgroup").mkdir()
+    (directory := tmp_path / "runs").mkdir()
+    for name in ("0a1b2c", "abcdex", "abcde", "abcdef0", "ABCDEF", ".abcdef.1"):
+        (directory / name).mkdir()
+    for name in ("lifecycle-fedcba", "lifecycle-0a1b2c", "lifecycle-system", "abcdef"):
+        (tree / name).mkdir()
+    monkeypatch.setattr(run_state, "RUNS", directory)
+    monkeypatch.setattr(run_state, "cgroup_trees", lambda: [str(tree), str(tmp_path / "none")])
+    assert [run.id for run in run_state.runs()] == ["0a1b2c", "fedcba"]
+    monkeypatch.setattr(run_state, "RUNS", tmp_path / "nowhere")
+    assert [run.id for run in run_state.runs()] == ["0a1b2c", "fedcba"]

@@ -104,6 +104,8 @@ def test_a_configuration_of_flannels() -> None:
     assert (vxlan.vni, vxlan.port, vxlan.mtu, vxlan.learning) == (7, 4789, 1400, False)
     taken = [ipaddress.IPv4Network("10.5.1.0/24")]
     assert str(allocate_subnet(config, taken, lambda free: free[0])) == "10.5.2.0/24"
+    smallest = parse_config('{"Network": "10.5.0.0/16", "SubnetLen": 30}')
+    assert (smallest.subnet_len, str(smallest.subnet_min)) == (30, "10.5.0.4")
     for text, words in (
         ('{"Network": "10.5.0.0/29"}', "network is too small. Minimum useful network prefix is /28"),
         ('{"Network": "10.5.0.0/16", "SubnetLen": 31}', "SubnetLen must be less than /31"),

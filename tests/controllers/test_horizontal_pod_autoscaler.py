@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Awaitable, Callable
+from types import SimpleNamespace
 from typing import Any
 
 from tests.controllers.small_cluster import DEPLOYMENTS, EVENTS, PODS, SmallCluster, deployment, small_cluster
@@ -329,5 +330,30 @@ def test_two_autoscalers_of_the_same_pods_both_stop() -> None:
         for _ in range(3):  # each of them has looked by then
             await asyncio.sleep(16)
         assert (await scene.conditions("a"))["ScalingActive"][1] == "ValidMetricFound"
+
+    play(scene)
+
+
+def test_a_scale_without_a_selector_is_left_alone_and_both_say_what_is_missing() -> None:
+    async def scene(scene: Scene) -> None:
+        await scene.deploy(3, cpu="100m")
+        inner = scene.metrics.inner
+
+        async def without_selector(request: Request) -> Response:
+            answer = await inner.round_trip(request)
+            if request.path.endswith("/scale") and answer.obj is not None:
+                return Response(obj={**answer.obj, "status": {"replicas": 3}})
+            return answer
+
+        scene.metrics.inner = SimpleNamespace(round_trip=without_selector, close=inner.close)
+        await scene.create(autoscaler(cpu()))
+        missing = ("False", "InvalidSelector", "the HPA target's scale is missing a selector")
+        assert (await scene.conditions())["ScalingActive"] == missing
+        told = await scene.told()
+        assert told[:2] == [
+            ("Warning", "SelectorRequired", "selector is required"),
+            ("Warning", "FailedComputeMetricsReplicas", "selector is required"),
+        ]
+        assert await scene.replicas() == 3
 
     play(scene)

@@ -64,3 +64,33 @@ def test_whoever_names_an_owner_wrongly_even_once_is_looked_at_again() -> None:
         assert set(queued) == {"wrong"}
 
     run_virtual(main())
+
+
+@pytest.mark.parametrize(
+    ("before", "after", "looked_at"),
+    [
+        (True, None, True),  # it was the one that was waited for, and names the owner no more
+        (True, False, True),
+        (True, True, False),
+        (False, None, False),
+        (False, False, False),
+        (False, True, False),
+    ],
+)
+def test_an_owner_is_looked_at_again_when_somebody_blocks_it_no_more(
+    before: bool, after: bool | None, looked_at: bool
+) -> None:
+    def blocking(value: bool) -> Object:
+        return {**reference("owner", "owner"), "blockOwnerDeletion": value}
+
+    async def main() -> None:
+        graph = builder()
+        graph._added(dependent("owner"))
+        graph._added(dependent("child", blocking(before)))
+        node, queued = graph.nodes["child"], []
+        graph.attempt_to_delete.add = lambda node: queued.append(node.identity.name)  # type: ignore[method-assign]
+        graph._change_owners(node, [] if after is None else [blocking(after)])
+        assert queued == ["owner"] * looked_at
+        assert (node in graph.nodes["owner"].dependents) == (after is not None)
+
+    run_virtual(main())

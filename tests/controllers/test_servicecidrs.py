@@ -14,10 +14,17 @@ from lifecycle.api.status import StatusError
 from lifecycle.api.wire import Object
 from lifecycle.client.rest import Client
 from lifecycle.cluster.rehearsal import RehearsedCluster, rehearse
-from lifecycle.controllers.servicecidrs import FINALIZER, TERMINATING
+from lifecycle.controllers.servicecidrs import FINALIZER
 from lifecycle.inspector import open_recording
 
 T = TypeVar("T")
+TERMINATING = {
+    "status": "False",
+    "reason": "Terminating",
+    "message": (
+        "There are still IPAddresses referencing the ServiceCIDR, please remove them or create a new ServiceCIDR"
+    ),
+}
 SERVICES, CIDRS = resource("services"), resource("servicecidrs.networking.k8s.io")
 
 

@@ -371,3 +371,19 @@ def test_a_log_is_written_as_time_passes_and_lines_are_whole() -> None:
         assert b"".join(lines) == b"first\n00\n02\n04\n"
 
     on_runtime(body)
+
+
+@pytest.mark.parametrize(
+    ("command", "answer"),
+    [
+        (("env", "-i", "A=1", "B=2", "printenv", "B", "A"), (0, "2\n1\n", "")),
+        (("env", "-i", "A=1", "printenv", "none", "A"), (1, "1\n", "")),
+        (("env", "-i", "A=1", "B=2", "printenv"), (0, "A=1\nB=2\n", "")),
+        (("sh", "-c"), (2, "", "sh: -c requires an argument\n")),
+    ],
+)
+def test_variables_are_printed_and_a_shell_without_a_script_complains(
+    command: tuple[str, ...], answer: tuple[int, str, str]
+) -> None:
+    told, _ = play(*command)
+    assert (told.exit_code, told.stdout, told.stderr) == answer

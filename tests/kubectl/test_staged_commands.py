@@ -94,6 +94,10 @@ SCENES = {
         {"DELETE /x": {"kind": "Status", "status": "Success"}, "GET /x": {"a": 1}},
         ["delete --raw /x", "get --raw /x", "delete --raw /y", "delete --raw x"],
     ),
+    "raw, with a query": Scene(
+        {"DELETE /x": {"a": 1}, "POST /x": {"a": 1}},
+        ["delete --raw /x?dryRun=&b=1&b=2", "delete --raw /x?", "delete --raw /x?a=%2F+%20"],
+    ),
     "raw, a folder": Scene({}, ["delete --raw /x -f HOME", "create --raw /x -f HOME"], half=True),
     "raw, typed": Scene({"POST /x": {"a": 1}}, ["create --raw /x -f -", "delete --raw /x -f -"], typed="{}"),
     "raw, misused": Scene(

@@ -7,6 +7,7 @@ from random import Random
 
 from lifecycle.api.clock import Clock, run_virtual
 from lifecycle.api.resources import resource
+from lifecycle.api.status import failure
 from lifecycle.client.rest import Client
 from lifecycle.kubelet.pod_host import PaperPodHost
 from lifecycle.kubelet.token.token_manager import TokenManager
@@ -35,5 +36,26 @@ def test_it_looks_soon_then_less_and_less_often_and_begins_anew_once_all_was_the
         await host.release(POD, [])
         assert (await host.mount(POD)).retry_after == 0.5
         await asyncio.sleep(0)
+
+    run_virtual(main())
+
+
+def test_a_token_that_is_refused_is_told_with_the_volume_that_wants_it() -> None:
+    projected = {"sources": [{"serviceAccountToken": {"path": "token", "expirationSeconds": 600}}]}
+    pod = {
+        **POD,
+        "spec": {
+            "serviceAccountName": "none",
+            "volumes": [{"name": "t", "projected": projected}],
+            "containers": [{"name": "c", "volumeMounts": [{"name": "t", "mountPath": "/t"}]}],
+        },
+    }
+
+    async def main() -> None:
+        api = FakeAPI()
+        api.refuse = lambda request: failure(403, "Forbidden", "not today", {}) if "/token" in request.path else None
+        client = Client(api, "kubelet/1")
+        host = PaperPodHost(ObjectReferences(client), TokenManager(client, Clock()), {}, "127.0.0.1", rng=Random(1))
+        assert (await host.mount(pod)).failures == [("t", "failed to fetch token: not today")]
 
     run_virtual(main())

@@ -5,7 +5,8 @@ from __future__ import annotations
 import asyncio
 from itertools import pairwise
 from pathlib import Path
-from typing import Any
+from types import SimpleNamespace
+from typing import Any, cast
 
 import pytest
 
@@ -13,7 +14,9 @@ from lifecycle.api.clock import run_virtual
 from lifecycle.api.resources import resource
 from lifecycle.cri.apis.errors import RuntimeServiceError
 from lifecycle.kubelet.cm.cgroup_manager import CgroupError
+from lifecycle.kubelet.container.ref import Events
 from lifecycle.kubelet.local_pod_host import LocalPodHost
+from lifecycle.kubelet.main_kubelet import CGROUP_V1_WARNING, _announce
 from lifecycle.kubelet.volume.payloads import VolumeError
 from tests.kubelet.small_cluster import SmallCluster
 from tests.kubelet.test_sync import pod, with_disk
@@ -30,6 +33,23 @@ async def told(cluster: SmallCluster, *reasons: str) -> set[tuple[str, str, str]
 def host_of(kubelet: Any) -> LocalPodHost:
     assert isinstance(kubelet.host, LocalPodHost)
     return kubelet.host
+
+
+def test_a_kubelet_of_a_machine_says_that_it_begins_and_what_it_thinks_of_the_machine(tmp_path: Path) -> None:
+    """Upstream: `BirthCry`, `enforceNodeAllocatableCgroups`, `warnIfCgroupV1`."""
+
+    async def main() -> None:
+        said: list[tuple[str, str, str]] = []
+        events = SimpleNamespace(node_event=lambda *event: said.append(event))
+        async with with_disk(tmp_path) as (_, kubelet, _):
+            await _announce(cast(Events, events), host_of(kubelet))
+        assert said == [
+            ("Normal", "Starting", "Starting kubelet."),
+            ("Normal", "NodeAllocatableEnforced", "Updated Node Allocatable limit across pods"),
+            ("Warning", "CgroupV1", CGROUP_V1_WARNING),
+        ]
+
+    run_virtual(main())
 
 
 @pytest.mark.parametrize(

@@ -96,6 +96,7 @@ def test_without_a_node_cache_it_is_sent_whole_nodes() -> None:
     async def play(url: str, asked: list[tuple[str, Any]]) -> None:
         result = await decide(HTTPExtender(extender_config({"urlPrefix": url, "filterVerb": "filter"})), "a", "b")
         assert result.suggested_host == asked[0][1]["Nodes"]["items"][0]["metadata"]["name"]
+        assert (result.evaluated_nodes, result.feasible_nodes) == (2, 1)
         assert asked[0][1]["NodeNames"] is None
         assert len(asked[0][1]["Nodes"]["items"]) == 2
 

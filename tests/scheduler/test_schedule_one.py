@@ -355,14 +355,16 @@ def test_a_pod_that_waits_in_vain_is_refused_gives_everything_back_and_waits_for
 
 
 @pytest.mark.parametrize(
-    ("name", "reason", "told"),
+    ("name", "reason", "told", "logged"),
     [
-        ("unwanted", "Unschedulable", "0/1 nodes are available: 1 not today."),
-        ("taken", "Unschedulable", "0/1 nodes are available: 1 somebody was quicker."),
-        ("crash", "SchedulerError", "out of paper"),
+        ("unwanted", "Unschedulable", "0/1 nodes are available: 1 not today.", []),
+        ("taken", "Unschedulable", "0/1 nodes are available: 1 somebody was quicker.", []),
+        ("crash", "SchedulerError", "out of paper", ["reserving for default/crash failed"]),
     ],
 )
-def test_who_is_refused_once_the_node_is_decided_gives_it_back(name: str, reason: str, told: str) -> None:
+def test_who_is_refused_once_the_node_is_decided_gives_it_back(
+    name: str, reason: str, told: str, logged: list[str], caplog: pytest.LogCaptureFixture
+) -> None:
     async def main() -> None:
         gate = Gate()
         async with scheduling(gate) as (cluster, mine):
@@ -375,6 +377,7 @@ def test_who_is_refused_once_the_node_is_decided_gives_it_back(name: str, reason
             assert places["unschedulable" if reason == "Unschedulable" else "backoff"] == [f"default/{name}"]
 
     run_virtual(main())
+    assert [record.getMessage() for record in caplog.records if name in record.getMessage()] == logged
 
 
 def test_a_pod_that_is_deleted_while_it_waits_leaves_its_place_to_the_next() -> None:

@@ -8,7 +8,7 @@ import sys
 
 import pytest
 
-from lifecycle.api.go_json.decode import unmarshal, unmarshal_object, wrong_type
+from lifecycle.api.go_json.decode import as_go_values, unmarshal, unmarshal_object, wrong_type
 
 
 @pytest.mark.parametrize(
@@ -51,6 +51,7 @@ def test_json_is_read_as_go_reads_it(text: bytes | str, value: object) -> None:
         ('{"a":NaN}', "invalid character 'N' looking for beginning of value"),
         ("[" * 5_000 + "]" * 5_000, "invalid character '[' exceeded max depth"),
         ("[" * 5_000, "unexpected end of JSON input"),
+        ('"\ud800', "unexpected end of JSON input"),  # half of a pair that is no escape
     ],
 )
 def test_what_cannot_be_read_is_refused_in_go_s_words(text: str, complaint: str) -> None:
@@ -67,6 +68,16 @@ def test_only_an_object_or_null_goes_into_a_map(text: str, given: str) -> None:
         unmarshal_object(text)
     assert unmarshal_object("null") == {}
     assert unmarshal_object('{"a": null}') == {"a": None}
+
+
+def test_integers_that_need_more_than_64_bits_are_floats_to_go() -> None:
+    least, most = -(1 << 63), (1 << 63) - 1
+    given = {"a": [least, most, least - 1, most + 1], "b": True}
+    copied = as_go_values(given)
+    assert copied["a"] == [least, most, float(least), float(most + 1)]
+    assert list(map(type, copied["a"])) == [int, int, float, float]
+    assert copied["b"] is True
+    assert copied["a"] is not given["a"]
 
 
 def test_a_field_is_named_with_its_struct() -> None:

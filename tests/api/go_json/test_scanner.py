@@ -4,6 +4,7 @@ Secret of type `kubernetes.io/dockerconfigjson` with the same bytes; the same te
 from __future__ import annotations
 
 import re
+import sys
 import time
 from typing import Any
 from unittest.mock import patch
@@ -95,7 +96,8 @@ def test_a_large_text_is_complained_of_in_seconds(item: bytes) -> None:
     body = b"[" + item * (MAX_BODY // len(item)) + b"x"
     start = time.process_time()
     assert syntax_error_message(body) == "invalid character 'x' looking for beginning of value"
-    assert time.process_time() - start < 3  # some 0.2; it was 4.4 for the first
+    taken = time.process_time() - start
+    assert taken < 3 or sys.gettrace() is not None  # some 0.2; it was 4.4 for the first; more if each line is watched
 
 
 def test_what_nests_deeper_than_a_stride_is_complained_of_all_the_same() -> None:

@@ -188,7 +188,7 @@ def test_they_agree_while_nodes_and_pods_come_and_go_in_a_big_cluster() -> None:
                 model.cache.remove_node(nodes[number])
 
 
-ZONE, HOST = "topology.kubernetes.io/zone", "kubernetes.io/hostname"
+ZONE, HOST, RACK = "topology.kubernetes.io/zone", "kubernetes.io/hostname", "example.com/rack"
 BLUE: Object = {"matchLabels": {"color": "blue"}}
 
 
@@ -239,17 +239,20 @@ def test_they_agree_about_pods_that_ask_for_others_while_nodes_move_and_pods_lea
     assert any(e is not None and e.possible for e in short.algorithm._batch._equivalences.values())  # type: ignore[union-attr]
 
 
-def test_they_agree_when_a_zone_has_no_node_any_more() -> None:
-    """An empty zone that is there holds the others back; one that is gone does not."""
-    nodes = [make_node(f"n{i}", labels={ZONE: "aabbc"[i]}) for i in range(5)]
+@pytest.mark.parametrize("key", [ZONE, RACK])
+def test_they_agree_when_a_domain_has_no_node_any_more(key: str) -> None:
+    """An empty zone that is there holds the others back; one that is gone does not. (Where a node's zone changes, its place
+    among the others does, and all of them are looked at anew; a rack is any label.)
+    """
+    nodes = [make_node(f"n{i}", labels={key: "aabbc"[i]}) for i in range(5)]
     short, plain = Model(nodes, batch=True), Model(nodes, batch=False)
-    spread: Object = {"topologySpreadConstraints": [{**SPREAD, "topologyKey": ZONE}]}
+    spread: Object = {"topologySpreadConstraints": [{**SPREAD, "topologyKey": key}]}
     for model in (short, plain):
-        model.cache.add_node(make_node("n4", labels={ZONE: "c"}, pods="0"))  # where nobody fits
+        model.cache.add_node(make_node("n4", labels={key: "c"}, pods="0"))  # where nobody fits
         hosts = [model.place(make_pod(f"p{i}", labels={"color": "blue"}, **spread)) for i in range(4)]
         assert not any("0/5" in host for host in hosts)
         assert "0/5" in model.place(make_pod("fifth", labels={"color": "blue"}, **spread))
-        model.cache.add_node(make_node("n4", labels={ZONE: "a"}, pods="0"))
+        model.cache.add_node(make_node("n4", labels={key: "a"}, pods="0"))
     for number in range(6):
         pod = make_pod(f"q{number}", labels={"color": "blue"}, **spread)
         assert explained(short, pod) == explained(plain, pod)
@@ -268,6 +271,17 @@ def test_pods_that_ask_for_others_look_at_one_node_each() -> None:
         for number in range(20):
             model.place(make_pod(f"{kind} {number}", labels={"color": "blue"}, **spec))
         assert counting.calls - before <= 21, kind
+
+
+def test_nodes_that_differ_by_name_only_are_one_class_for_the_default_spreading() -> None:
+    """However many hosts there are: for a Service's pods what counts is the zone, and how many of them are there already."""
+    model = Model([make_node(f"n{i}", labels={ZONE: "abc"[i % 3]}) for i in range(90)], batch=True)
+    for number in range(6):
+        model.place(make_pod(f"p{number}", labels={"app": "web"}, requests={"cpu": "100m"}))
+    assert model.algorithm._batch is not None
+    (kind,) = filter(None, model.algorithm._batch._equivalences.values())
+    assert kind.sizes.total() == 90
+    assert len(+kind.sizes) == 6  # three zones, each with and without
 
 
 def test_terms_that_choose_namespaces_by_labels_are_not_shared() -> None:

@@ -138,9 +138,9 @@ def _merge_field(
 
 
 def _child(schema: Schema | None, key: str) -> Schema | None:
-    if schema is None or schema.kind == "any":
+    if schema is None:
         return None
-    if schema.kind != "object":
+    if schema.kind not in ("object", "any"):  # Go keeps any value in a bare struct
         raise unexpected(
             "merging an object in json but data type is not struct, instead is:"
             f" {schema.kind}"

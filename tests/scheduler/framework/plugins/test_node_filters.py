@@ -83,3 +83,14 @@ def test_only_what_the_empty_node_lacks_as_well_is_hopeless() -> None:
     assert insufficient_resources(pod, full) == [("Too many pods", False), ("Insufficient cpu", False)]
     large = PodInfo(make_pod("p", requests={"cpu": "3"}))
     assert insufficient_resources(large, full) == [("Too many pods", False), ("Insufficient cpu", True)]
+
+
+def test_who_asks_for_nothing_of_a_resource_fits_where_more_of_it_is_used_than_there_is() -> None:
+    """A pod that was put there by hand, or a node that shrank, is no reason to refuse those that want something else."""
+    over = NodeInfo(make_node("n", cpu="1", memory="1Gi", **{"example.com/gpu": "1"}))
+    over.add_pod(PodInfo(make_pod("there", requests={"cpu": "2", "memory": "2Gi", "example.com/gpu": "2"})))
+    for wanted in ({"ephemeral-storage": "0"}, {"cpu": "0", "memory": "0", "example.com/gpu": "0"}):
+        assert insufficient_resources(PodInfo(make_pod("p", requests=wanted)), over) == []
+    assert insufficient_resources(PodInfo(make_pod("p", requests={"memory": "1"})), over) == [
+        ("Insufficient memory", False)
+    ]
