@@ -76,6 +76,28 @@ def test_what_is_gone_needs_nobody_and_what_has_changed_is_tried_again(
     assert (written > 1) is again
 
 
+def test_what_is_refused_goes_on_waiting_and_says_why() -> None:
+    """A reason that the server answers the client with, as if it were its own."""
+
+    def refuse(obj: Object) -> None:
+        raise Refused("not here")
+
+    async def main() -> list[Object]:
+        server = _Refusing(status.not_found("configmaps", "m"))
+        controller = InitializerController(Client(server, "late"), LATE, MAPS, refuse)
+        running = asyncio.create_task(controller.run())
+        await asyncio.sleep(2)
+        running.cancel()
+        await asyncio.gather(running, return_exceptions=True)
+        return server.written
+
+    [written] = on_virtual_time(main())
+    assert written["metadata"]["initializers"] == {
+        "pending": [{"name": LATE}, {"name": "next"}],
+        "result": {"status": "Failure", "message": "not here", "reason": "Forbidden", "code": 403},
+    }
+
+
 def test_a_sidecar_is_put_in_once() -> None:
     workload = {"metadata": {"name": "web"}, "spec": {"template": {"spec": {"containers": [{"name": "web"}]}}}}
     wanted = {**workload, "metadata": {"name": "web", "annotations": {ANNOTATION: "true"}}}
