@@ -50,8 +50,9 @@ class RESTMapper:
                 return each
         for each in short:  # it becomes a long name, and the version is forgotten
             if qualifier in ("", each.group) or (versioned and group == each.group):
-                if not whole and warn is not None:
-                    self._warn_ambiguous(name, qualifier, each, short, warn)
+                if warn is not None:
+                    within = each.group if qualifier else ""
+                    self._warn_ambiguous(name, within, each, short, warn)
                 return each
         for each in (*whole, *short):  # `deployments.app` is enough if it starts it
             if qualifier and each.group.startswith(qualifier):
@@ -79,7 +80,7 @@ class RESTMapper:
     @staticmethod
     def _warn_ambiguous(
         name: str,
-        qualifier: str,
+        within: str,
         chosen: Resource,
         candidates: list[Resource],
         warn: Callable[[str], object],
@@ -88,7 +89,7 @@ class RESTMapper:
             f"{r.plural}.{r.group}" if r.group else r.plural: None
             for r in candidates
             if (r.group, r.plural) != (chosen.group, chosen.plural)
-            and qualifier in ("", r.group)
+            and within in ("", r.group)
         }
         for other in others:
             warn(

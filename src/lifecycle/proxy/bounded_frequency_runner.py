@@ -2,8 +2,8 @@
 
 A rollout changes an EndpointSlice several times a second, and each change asks for new
 rules. The runner lets the first request through at once, then leaves at least
-`min_interval` seconds between two runs; requests in between are answered together. If
-nobody asks, it runs every `max_interval` anyway.
+`min_interval` seconds between the end of a run and the next one; requests in between
+are answered together. If nobody asks, it runs `max_interval` after the last run anyway.
 
 Upstream: `pkg/proxy/runner/bounded_frequency_runner.go` (`BoundedFrequencyRunner`),
 v1.36.
@@ -48,20 +48,20 @@ class BoundedFrequencyRunner:
     async def loop(self) -> None:
         """Run `work` when asked, and now and then."""
         loop = asyncio.get_running_loop()
-        last = loop.time() - self._min_interval
+        next_run = loop.time() + self._max_interval
         try:
             while True:
                 try:
-                    async with asyncio.timeout_at(last + self._max_interval):
+                    async with asyncio.timeout_at(next_run):
                         await self._run_requested.wait()
                 except TimeoutError:
                     pass
-                await asyncio.sleep(max(0.0, last + self._min_interval - loop.time()))
                 self._run_requested.clear()
                 if self._retry is not None:
                     self._retry.cancel()
-                last = loop.time()
                 await self._work()
+                next_run = loop.time() + self._max_interval
+                await asyncio.sleep(self._min_interval)
         finally:
             if self._retry is not None:
                 self._retry.cancel()

@@ -53,3 +53,17 @@ def test_what_is_kept_is_forgotten_when_told() -> None:
     assert len(answerer.answer(name, "A").answer) == len(before.answer)
     answerer.forget()
     assert len(answerer.answer(name, "A").answer) == MANY
+
+
+@pytest.mark.parametrize("name", ["web.shop.svc.cluster.local.", "_http._tcp.web.shop.svc.cluster.local."])
+def test_what_was_asked_for_one_type_is_no_answer_to_another(name: str) -> None:
+    found = {}
+    for order in (("A", "SRV", "AAAA"), ("SRV", "AAAA", "A"), ("AAAA", "A", "SRV")):
+        answerer = _answerer(2 * MANY)
+        for qtype in (*order, *order):
+            answer = answerer.answer(name, qtype)
+            kinds = sorted({record.type for record in answer.answer})
+            assert kinds in ([], [qtype])
+            assert found.setdefault(qtype, (answer.rcode, len(answer.answer))) == (answer.rcode, len(answer.answer))
+    assert found["AAAA"][1] == 0
+    assert found["A"][1] == 2 * MANY

@@ -48,3 +48,29 @@ def _dies_with(bound: dict[str, Object]) -> list[bool]:
 )
 def test_a_token_ends_with_what_it_is_bound_to(bound: dict[str, Object], known: list[bool]) -> None:
     assert _dies_with(bound) == known
+
+
+def test_a_token_says_what_it_is_bound_to_and_nothing_of_a_secret() -> None:
+    """By the names and uids in the token, whoever has that name by now."""
+
+    def said(there: list[Object], **bound: Object) -> dict[str, tuple[str, ...]]:
+        issuer = ServiceAccountTokens(StaticReader([ACCOUNT, *bound.values()]), Clock(), NameSource(1))
+        token = issuer.issue(ACCOUNT, issuer.audiences, 600, bound=bound)
+        tokens = ServiceAccountTokens(StaticReader([ACCOUNT, *there]), Clock(), NameSource(1), key=issuer.key)
+        found = identity(BearerTokenAuthenticator(tokens), f"Bearer {token}")
+        assert found is not None
+        extra = {key.partition("/")[2]: values for key, values in found.user.extra.items()}
+        [jti] = extra.pop("credential-id")
+        assert jti.startswith("JTI=")
+        assert len(jti) > len("JTI=")
+        return extra
+
+    pod = {"pod-name": ("x",), "pod-uid": ("u Pod",)}
+    node = {"node-name": ("x",), "node-uid": ("u Node",)}
+    another = {**NODE, "metadata": {**NODE["metadata"], "uid": "another"}}
+    assert said([POD, NODE], pod=POD, node=NODE) == pod | node
+    assert said([POD], pod=POD, node=NODE) == pod | node
+    assert said([POD, another], pod=POD, node=NODE) == pod | node
+    assert said([POD], pod=POD) == pod
+    assert said([NODE], node=NODE) == node
+    assert said([SECRET], secret=SECRET) == {}

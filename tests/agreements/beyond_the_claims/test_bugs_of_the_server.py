@@ -26,14 +26,14 @@ def _outermost(error: Exception) -> tuple[str, list[str]]:
             return "PanicError", lines
     status = answer.obj
     said = status["message"] if isinstance(status, dict) else (answer.body or b"").decode()
-    return f"{answer.status} {said.strip()}", lines
+    return f"{answer.status} {said}", lines
 
 
 @pytest.mark.parametrize(
     ("error", "said", "noted"),
     [
         (internal_error("no"), "500 Internal error occurred: no", []),
-        (ValueError("x"), f"500 {MESSAGE}", ["ERROR apiserver panic'd on POST /pods: ValueError"]),
+        (ValueError("x"), f"500 {MESSAGE}\n", ["ERROR apiserver panic'd on POST /pods: ValueError"]),
         (LibraryMissingError("cel"), "500 Internal error occurred: cel", []),
         (PanicError("nil"), "PanicError", ["WARNING panic on POST /pods: nil"]),
     ],

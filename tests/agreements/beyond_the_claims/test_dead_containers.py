@@ -182,6 +182,18 @@ def test_as_many_of_the_dead_are_kept_as_are_allowed() -> None:
     assert left_of_the_dead() == LEFT
 
 
+def test_the_oldest_may_stay_where_others_have_had_their_turn_more_often() -> None:
+    """Of seven that have died three may be left: each container's share is one, and nobody is removed twice."""
+
+    def died(name: str, number: int) -> ContainerStatus:
+        return ContainerStatus(f"{name}{number}", "s", ContainerMetadata(name), ContainerState.EXITED, number, "i", "i")
+
+    runs = {"a": (9, 8, 7, 6), "b": (1,), "c": (5, 4)}
+    dead = {("u", name): [died(name, number) for number in numbers] for name, numbers in runs.items()}
+    removed = containers_to_remove(dead, GCPolicy(max_per_pod_container=-1, max_containers=3), lambda uid: False)
+    assert sorted(run.id for run in removed) == ["a6", "a7", "a8", "c4"]
+
+
 def test_images_are_removed_until_there_is_room() -> None:
     assert freed() == [0, 50_000, 200_000]
 

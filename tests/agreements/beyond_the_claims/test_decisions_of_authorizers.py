@@ -2,14 +2,19 @@
 
 from __future__ import annotations
 
+import asyncio
+import itertools
+from typing import Any
+
 import pytest
 
 from lifecycle.agreements.claim_checks.authorizing import DENY, JANE, ROLE, Fixed, asked, binding
 from lifecycle.agreements.claim_checks.on_a_loop import on_a_loop
-from lifecycle.api.wire import Object, Request, Response
+from lifecycle.api.wire import Object, Request, RequestInfo, Response, UserInfo
 from lifecycle.apiserver.audit import context
-from lifecycle.apiserver.authz.authorizer import ALLOW, Authorizer, Decision, Verdict
+from lifecycle.apiserver.authz.authorizer import ALLOW, Authorizer, Decision, Verdict, decide
 from lifecycle.apiserver.authz.rbac import RBACAuthorizer
+from lifecycle.apiserver.authz.union import UnionAuthorizer
 from lifecycle.apiserver.filters.authorization import with_authorization
 from lifecycle.apiserver.storage.object_reader import StaticReader
 
@@ -69,3 +74,36 @@ def test_a_roles_names_narrow_resources_and_not_addresses() -> None:
         *(True, True),
         *(False, False),
     ]
+
+
+class _Waits(Fixed):
+    """One that has to be waited for."""
+
+    def authorize(self, user: UserInfo, info: RequestInfo) -> Any:
+        async def later() -> Verdict:
+            await asyncio.sleep(0)
+            return self.verdict
+
+        return later()
+
+
+@pytest.mark.parametrize("kinds", list(itertools.product([Fixed, _Waits], repeat=3)), ids=str)
+@pytest.mark.parametrize(
+    ("verdicts", "decision", "reason"),
+    [
+        ("?a ?b ?c", Decision.NO_OPINION, "a\nb\nc"),
+        ("?a ?b +c", Decision.ALLOW, "c"),
+        ("?a -b +c", Decision.DENY, "b"),
+        ("?a +b -c", Decision.ALLOW, "b"),
+        ("-a +b +c", Decision.DENY, "a"),
+        ("+a -b -c", Decision.ALLOW, "a"),
+    ],
+)
+def test_all_are_asked_in_turn_until_one_has_an_opinion_and_those_without_say_why(
+    kinds: tuple[type[Fixed], ...], verdicts: str, decision: Decision, reason: str
+) -> None:
+    """However many of them have to be waited for."""
+    meant = {"?": Decision.NO_OPINION, "+": Decision.ALLOW, "-": Decision.DENY}
+    voices = [kind(Verdict(meant[word[0]], word[1])) for kind, word in zip(kinds, verdicts.split(), strict=True)]
+    verdict = on_a_loop(decide(UnionAuthorizer(*voices).authorize, JANE, asked()))
+    assert (verdict.decision, verdict.reason) == (decision, reason)

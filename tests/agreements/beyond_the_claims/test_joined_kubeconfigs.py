@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
+import os
 from copy import deepcopy
+from pathlib import Path
 from typing import Any
 
 import pytest
 
 from lifecycle.kubectl.kubeconfig.documents import Config, empty_config
-from lifecycle.kubectl.kubeconfig.loading import merge
+from lifecycle.kubectl.kubeconfig.loading import loading_precedence, merge
 
 
 def joined(*documents: Config) -> Config:
@@ -63,3 +65,13 @@ def test_an_entry_is_the_first_files_whole(section: str, kind: str) -> None:
     found = joined(file(x={"one": 1}), file(x={"one": 2, "two": 2}, y={"two": 2}), file(y={"two": 3}, z={}))
     assert {each["name"]: each[kind] for each in found[section]} == {"x": {"one": 1}, "y": {"two": 2}, "z": {}}
     assert len(found[section]) == 3
+
+
+def test_one_place_is_looked_at_and_not_the_others() -> None:
+    """A flag's file alone; else those that a variable names, each once; else the one at home."""
+    home = {"HOME": "/home/alice"}
+    files = {**home, "KUBECONFIG": os.pathsep.join(["/one", "", "/two", "/one"])}
+    assert loading_precedence("/flag", files) == [Path("/flag")]
+    assert loading_precedence("", files) == [Path("/one"), Path("/two")]
+    assert loading_precedence("", {**home, "KUBECONFIG": ""}) == [Path("/home/alice/.kube/config")]
+    assert loading_precedence("", home) == [Path("/home/alice/.kube/config")]

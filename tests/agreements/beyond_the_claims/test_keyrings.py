@@ -38,6 +38,9 @@ HUB, OWN, PORT, PATH, DEEPER, ANY = (
         ("eu.example.com/app", [ANY]),
         ("a.eu.example.com/app", []),
         ("example.com/app", []),
+        # and a host is compared to its end
+        ("registry.example.org/app", []),
+        ("registry.example.org:5000/app", []),
     ],
 )
 def test_a_registry_is_shown_what_is_meant_for_it(image: str, shown: list[str]) -> None:

@@ -76,6 +76,8 @@ DNS = KubernetesPlugin(
         ("out", "A", {("example.com.", -1)}),
         ("_http._tcp.out", "A", None),
         ("x.out", "A", None),
+        ("_._tcp.out", "A", None),
+        ("_http._.out", "A", None),
     ],
 )
 def test_a_name_leads_to_what_it_says(name: str, qtype: str, found: set[tuple[str, int]] | None) -> None:

@@ -130,3 +130,25 @@ TOLD = [ALL, [], REST, [], [], ALL, [], [], ["a-c 0-7"], []]
 
 def test_the_runtime_is_told_when_something_is_new_and_only_then() -> None:
     assert told() == TOLD
+
+
+def test_one_that_cannot_be_told_does_not_keep_the_others_from_it() -> None:
+    class HalfDeaf(Runtime):
+        async def update_container_resources(self, container_id: str, resources: Object) -> None:
+            if self.deaf and container_id.startswith("a"):
+                raise RuntimeServiceError("out to lunch")
+            self.told.append(f"{container_id} {resources['cpuset_cpus']}")
+
+    async def main() -> list[list[str]]:
+        runtime, rounds = HalfDeaf("a", "b", "c"), list[list[str]]()
+        pods = [pod(name, "500m") for name in ("a", "b", "c")]
+        manager = CPUManager(
+            StaticPolicy(CPUTopology.regular(1, 4), 1), CPUState("static"), cast(Any, runtime), lambda: pods
+        )
+        for runtime.deaf in (True, False, False):
+            runtime.told.clear()
+            await manager.reconcile_state()
+            rounds.append(list(runtime.told))
+        return rounds
+
+    assert on_virtual_time(main()) == [["b-c 0-7", "c-c 0-7"], ["a-c 0-7"], []]

@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 import asyncio
+from dataclasses import replace
 
 import pytest
 
 from lifecycle.api.wire import Request, Response
+from lifecycle.client.rest import Transport
 from lifecycle.client.transport_https import ConnectionConfig
 from lifecycle.cluster.rehearsal import on_virtual_time
 from lifecycle.kubectl.failures import ConnectionFailed
@@ -146,3 +148,33 @@ def test_looking_things_up_takes_no_tokens_of_the_requests(
 
     on_virtual_time(main())
     assert buckets == [(qps, burst), (50.0, 300)]
+
+
+def test_each_attempt_is_signed_for_itself_and_told_in_the_log(monkeypatch: pytest.MonkeyPatch) -> None:
+    """A token may have become too old while somebody waited; and what is told of a request has the credentials in it, masked."""
+    signed, lines, busy = list[str](), list[str](), _Busy(2, 429, "1")
+
+    class Signing:
+        def __init__(self, inner: Transport) -> None:
+            self.inner = inner
+
+        async def round_trip(self, request: Request) -> Response:
+            signed.append(f"Bearer {len(signed)}")
+            return await self.inner.round_trip(
+                replace(request, headers={**request.headers, "authorization": signed[-1]})
+            )
+
+        async def close(self) -> None:
+            await self.inner.close()
+
+    monkeypatch.setattr(wire.HTTPTransport, "round_trip", lambda _, request: busy.round_trip(request))
+
+    async def main() -> int:
+        connected = wire.connect(ConnectionConfig("http://h:1"), log=lines.append, level=8, sign=Signing)
+        answer = await connected.client.transport.round_trip(Request("GET", "/version"))
+        await connected.close()
+        return answer.status
+
+    assert on_virtual_time(main()) == 200
+    assert signed == ["Bearer 0", "Bearer 1", "Bearer 2"]
+    assert sum("Bearer <masked>" in line for line in lines) == 3

@@ -66,3 +66,25 @@ def _pauses(times: list[float]) -> list[int]:
 
 def test_a_key_that_fails_comes_back_later_each_time_until_it_is_given_up() -> None:
     assert tried_again() == TRIES
+
+
+def test_workers_go_home_when_the_queue_is_shut_down() -> None:
+    async def main() -> list[str]:
+        queue: RateLimitingQueue[str] = RateLimitingQueue()
+        done = list[str]()
+
+        async def sync(key: str) -> None:
+            await asyncio.sleep(1)
+            done.append(key)
+
+        working = asyncio.create_task(run_workers(queue, sync, workers=2, name="sets"))
+        for key in ("a", "b", "c"):
+            queue.add(key)
+        await asyncio.sleep(0.5)
+        queue.shut_down()
+        queue.add("too late")
+        async with asyncio.timeout(100):
+            await working
+        return sorted(done)
+
+    assert on_virtual_time(main()) == ["a", "b", "c"]

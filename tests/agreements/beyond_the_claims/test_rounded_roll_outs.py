@@ -108,6 +108,7 @@ def _set(name: str, replicas: int, available: int) -> Object:
         ((3, 1), (2, 1), 2),  # and those of the new ones that do not work yet count with them
         ((3, 0), (2, 2), 1),
         ((1, 1), (4, 4), 0),
+        ((4, 3), (2, 2), 1),  # and then, in the same step, as many of those that work as may be missing
     ],
 )
 def test_old_pods_go_as_far_as_new_ones_have_come(old: tuple[int, int], new: tuple[int, int], left: int) -> None:

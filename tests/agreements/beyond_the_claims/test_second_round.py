@@ -79,3 +79,19 @@ def test_whom_one_change_has_brought_back_another_does_not_send_away() -> None:
     assert (memory.called, memory.again) == (set(), {"first", "second"})
     memory.require()  # nobody was called meanwhile
     assert memory.again == {"first", "second"}
+
+
+def test_who_is_asked_again_knows_that_it_is_the_second_time() -> None:
+    """Webhooks are called in it only if they want to be, and their patches are noted under another round."""
+    seen = list[bool]()
+
+    class Watchful(_Injector):
+        def admit(self, attributes: Attributes) -> None:
+            assert attributes.reinvocation is not None
+            seen.append(attributes.reinvocation.second)
+            super().admit(attributes)
+
+    attributes = Attributes(CREATE, resource("pods"), "", "default", "p", {})
+    attributes.reinvocation = Reinvocation()
+    on_a_loop(AdmissionChain([Watchful("one", [], True)]).admit(attributes))
+    assert seen == [False, True]

@@ -94,3 +94,36 @@ def test_who_is_about_to_go_keeps_its_flows_as_long_as_it_serves() -> None:
     ends.update(body)
     flows = [Flow((CLUSTER_IP, PORT), (f"10.244.1.{n}", 5353), bytes([n])) for n in (1, 2, 3)]
     assert [flow.key for flow in stale_flows(services, ends, flows)] == [bytes([3])]
+
+
+def test_every_service_has_its_own_flows() -> None:
+    services, ends = ServicePortMap(), EndpointsMap("n")
+    addresses = {
+        "one": ("10.96.0.1", "10.244.1.1"),
+        "two": ("10.96.0.2", "10.244.1.2"),
+        "three": ("10.96.0.3", "10.244.1.3"),
+    }
+    for name, (service, endpoint) in addresses.items():
+        body = _service("UDP")
+        body["metadata"]["name"] = name
+        body["spec"] |= {"type": "ClusterIP", "clusterIP": service, "clusterIPs": [service], "externalIPs": []}
+        body["spec"]["ports"][0].pop("nodePort")
+        services.update(body | {"status": {}})
+        ends_of = _slice("UDP", (endpoint, True))
+        ends_of["metadata"] |= {"name": f"{name}-1", "labels": {"kubernetes.io/service-name": name}}
+        ends.update(ends_of)
+    flows = [
+        Flow((service, PORT), (ip, 5353), f"{name}>{ip}".encode())
+        for name, (service, _) in addresses.items()
+        for ip in ("10.244.1.1", "10.244.1.2", "10.244.1.3")
+    ]
+    kept = {f"{name}>{ip}".encode() for name, (_, ip) in addresses.items()}
+    assert {flow.key for flow in stale_flows(services, ends, flows)} == {flow.key for flow in flows} - kept
+
+
+def test_another_port_of_the_same_pod_is_somebody_else() -> None:
+    services, ends = ServicePortMap(), EndpointsMap("n")
+    services.update(_service("UDP"))
+    ends.update(_slice("UDP", SERVES))
+    flows = [Flow((CLUSTER_IP, PORT), ("10.244.1.1", port), bytes([port % 250])) for port in (5353, 5354)]
+    assert [flow.key for flow in stale_flows(services, ends, flows)] == [bytes([5354 % 250])]

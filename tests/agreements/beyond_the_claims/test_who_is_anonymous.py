@@ -6,7 +6,7 @@ import pytest
 
 from lifecycle.agreements.claim_checks.authenticating import identity, through
 from lifecycle.api.wire import Request, UserInfo
-from lifecycle.apiserver.authn.authenticator import Identity
+from lifecycle.apiserver.authn.authenticator import AuthenticationError, Identity
 from lifecycle.apiserver.authn.bearer_token import EXTRA_SPACE, BearerTokenAuthenticator
 from lifecycle.apiserver.authn.union import Authenticator, UnionRequestAuthenticator
 from lifecycle.cluster.rehearsal import on_virtual_time
@@ -63,3 +63,51 @@ def test_which_token_a_header_holds(header: str, token: str | None) -> None:
     found = on_virtual_time(BearerTokenAuthenticator(Tokens()).authenticate_request(request))
     assert asked == ([] if token is None else [token])
     assert (found is None) is (token is None)
+
+
+class _Says:
+    """Recognises everybody, or fails, and notes that it was asked."""
+
+    def __init__(self, name: str, answer: Identity | AuthenticationError | None) -> None:
+        self.name, self.answer = name, answer
+
+    def authenticate_request(self, request: Request) -> Identity | None:
+        request.headers.setdefault("asked", "")
+        request.headers["asked"] += self.name
+        if isinstance(self.answer, AuthenticationError):
+            raise self.answer
+        return self.answer
+
+
+JANE = Identity(UserInfo("jane", ("devs",)), ("api", "vault"))
+
+
+def test_who_is_recognised_is_authenticated_and_stays_meant_for_the_same_audiences() -> None:
+    found = on_virtual_time(UnionRequestAuthenticator(_Says("a", JANE)).authenticate_request(Request("GET", "/")))
+    assert found == Identity(UserInfo("jane", ("devs", "system:authenticated")), ("api", "vault"))
+    nobody = Identity(UserInfo("system:anonymous", ("system:unauthenticated",)), ("api",))
+    found = on_virtual_time(UnionRequestAuthenticator(_Says("a", nobody)).authenticate_request(Request("GET", "/")))
+    assert found == nobody
+
+
+def test_who_fails_does_not_keep_the_others_from_being_asked() -> None:
+    failed, silent = _Says("f", AuthenticationError("expired")), _Says("s", None)
+    request = Request("GET", "/")
+    found = on_virtual_time(
+        UnionRequestAuthenticator(failed, silent, _Says("j", JANE), failed).authenticate_request(request)
+    )
+    assert found is not None
+    assert found.user.name == "jane"
+    assert request.headers["asked"] == "fsj"
+    for all_of_them, error in (
+        ([failed, silent, _Says("g", AuthenticationError("revoked"))], "expired.*revoked"),
+        ([failed], "expired"),
+    ):
+        with pytest.raises(AuthenticationError, match=error):
+            on_virtual_time(UnionRequestAuthenticator(*all_of_them).authenticate_request(Request("GET", "/")))
+    assert on_virtual_time(UnionRequestAuthenticator(silent).authenticate_request(Request("GET", "/"))) is None
+
+
+def test_who_shows_nothing_and_may_not_is_told_so() -> None:
+    with pytest.raises(AuthenticationError, match=r"^no credentials provided$"):
+        on_virtual_time(Authenticator(NOBODY, allow_anonymous=False).authenticate_request(Request("GET", "/api")))

@@ -49,3 +49,49 @@ def test_a_group_may_be_said_from_its_beginning(typed: str) -> None:
         return
     with pytest.raises(NoMatchError, match="the server doesn't have a resource type"):
         MAPPER.resource_for(typed)
+
+
+SHARED = RESTMapper(
+    [
+        served("a.io", "v1", "apples", "x", "ap"),
+        served("a.io", "v1", "apes", "x"),
+        served("a.io", "v1beta1", "apes", "x"),
+        served("b.io", "v1", "pears", "x", "ap"),
+        served("c.io", "v1", "ap"),
+    ]
+)
+
+
+@pytest.mark.parametrize(
+    ("typed", "meant", "others"),
+    [
+        ("x", "apples", ["apes.a.io", "pears.b.io"]),
+        ("x.a.io", "apples", ["apes.a.io"]),
+        ("x.v1.a.io", "apples", ["apes.a.io"]),
+        ("x.b.io", "pears", []),
+        ("ap.a.io", "apples", []),
+        ("ap.b.io", "pears", []),
+        # a whole name is never one of several, and neither is what only begins a group
+        ("ap", "ap", []),
+        ("apples", "apples", []),
+        ("x.a", "apples", []),
+    ],
+)
+def test_who_says_a_short_name_is_told_what_else_it_could_mean_there(typed: str, meant: str, others: list[str]) -> None:
+    """Of two meanings in one group one is told as well, whatever another group calls so in full. Upstream:
+    `expandResourceShortcut`.
+    """
+    told = list[str]()
+    assert SHARED.resource_for(typed, told.append).plural == meant
+    assert told == [
+        f'short name "{typed.partition(".")[0]}" could also match lower priority resource {o}' for o in others
+    ]
+
+
+def test_a_short_name_is_short_in_one_group_though_it_is_a_whole_one_in_another() -> None:
+    told = list[str]()
+    mapper = RESTMapper(
+        [*SHARED.resources, served("d.io", "v1", "xs"), Resource("d.io", "v1", "x", "X", "x", True, ("get",))]
+    )
+    assert mapper.resource_for("x.a.io", told.append).plural == "apples"
+    assert told == ['short name "x" could also match lower priority resource apes.a.io']

@@ -6,6 +6,7 @@ from functools import partial
 
 from lifecycle.agreements.claim_checks.etcd import MAPS, config_map
 from lifecycle.agreements.resource_handling import on_a_server
+from lifecycle.api.resources import resource
 from lifecycle.api.status import StatusError
 from lifecycle.apiserver.server.generic_api_server import GenericAPIServer
 from lifecycle.client.rest import Client
@@ -71,3 +72,31 @@ async def _somebody_quicker(store: _Raced, server: GenericAPIServer, client: Cli
 def test_a_change_that_names_no_version_is_made_anew_where_another_is_a_conflict() -> None:
     raced = _Raced()
     assert on_a_server(partial(_somebody_quicker, raced), raced) == ["Conflict", "written"]
+
+
+LEASES = resource("leases.coordination.k8s.io")
+
+
+async def _versions(server: GenericAPIServer, client: Client) -> list[tuple[int, str]]:
+    """What is said to updates of a Lease with these versions, of a ConfigMap with the same, and with its own at last."""
+    lease = {"apiVersion": "coordination.k8s.io/v1", "kind": "Lease", "metadata": {"name": "l"}, "spec": {}}
+    said = []
+    for kind, body in ((LEASES, lease), (MAPS, config_map("m"))):
+        made = await client.create(kind, body, "default")
+        for version in ("", "0", "1", "soon", "-1", "99999999999999999999", made["metadata"]["resourceVersion"]):
+            metadata = {**made["metadata"], "resourceVersion": version}
+            try:
+                await client.update(kind, {**made, "metadata": metadata | {"labels": {"a": version or "none"}}})
+                said.append((200, ""))
+            except StatusError as error:
+                said.append((error.code, error.message.partition(": ")[2][:60]))
+    return said
+
+
+def test_a_version_is_a_number_and_some_kinds_must_have_one() -> None:
+    """As a real server answers: what is no number is its storage's own error."""
+    no_number = [(500, 'parsing "soon": invalid syntax'), (500, 'parsing "-1": invalid syntax')]
+    late = "the object has been modified; please apply your changes to t"
+    needed = (422, "metadata.resourceVersion: Invalid value: 0: must be specifie")
+    far = (500, 'parsing "99999999999999999999": value out of range')
+    assert on_a_server(_versions)[:7] == [needed, needed, (409, late), *no_number, far, (200, "")]

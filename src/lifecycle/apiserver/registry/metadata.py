@@ -73,12 +73,12 @@ def check_revision(text: str) -> None:
     """An object's resourceVersion is a number. Raises StatusError 500, as upstream: its
     storage layer returns the bare error.
     """
-    if not text.isascii() or not text.isdecimal() or len(text) > 20:
-        why = (
-            "value out of range"
-            if text.isascii() and text.isdecimal()
-            else "invalid syntax"
-        )
+    is_number = text.isascii() and text.isdecimal()
+    digits = text.lstrip(
+        "0"
+    )  # a longer one need not be read to know that it is too large
+    if not is_number or len(digits) > 20 or int(digits or 0) >= 1 << 64:
+        why = "value out of range" if is_number else "invalid syntax"
         raise failure(500, "", f"strconv.ParseUint: parsing {go_quote(text)}: {why}")
 
 
