@@ -276,9 +276,11 @@ class _Comparer:
             self.result.differences.append(Difference(f"{path} (order)", mine, yours))
         elif order.promise and not self.promised(order.promise, ours, theirs, moved):
             self.result.total += 1
-            mine, yours = (_sorted(order.promise, side) for side in (ours, theirs))
-            words = ("not sorted", "sorted")
-            found = Difference(f"{path} (sorted)", words[mine], words[yours])
+            words = [
+                "sorted" if _sorted(order.promise, side) else "not sorted"
+                for side in (ours, theirs)
+            ]
+            found = Difference(f"{path} (sorted)", words[0], words[1])
             self.result.differences.append(found)
         elif moved:
             self.result.freedoms[order.freedom] += 1

@@ -79,7 +79,8 @@ def _order_of_times(kind: str, obj: Object) -> Iterator[str]:
     created = metadata.get("creationTimestamp") or ""
     if not created:
         return
-    status = obj.get("status") if isinstance(obj.get("status"), dict) else {}
+    told = obj.get("status")
+    status: Object = told if isinstance(told, dict) else {}
     later = [("deletionTimestamp", metadata.get("deletionTimestamp"))]
     written = metadata.get("managedFields") or ()
     later += [
