@@ -62,3 +62,22 @@ def test_a_pod_on_the_nodes_network_has_no_address_of_its_own() -> None:
 def test_what_ran_elsewhere_or_not_at_all_is_not_there() -> None:
     idle = pod("idle", entry("a", "terminated"), entry("b", "waiting"))
     assert resumed(pod("far", entry("a"), node="m"), idle, {**pod("new"), "status": None}) == ([], [])
+
+
+COREDNS = "registry.k8s.io/coredns/coredns:v1.14.2"
+
+
+def test_they_run_on_as_whom_they_ran() -> None:
+    users: list[Any] = []
+
+    async def main() -> None:
+        runtime = HollowRuntime(clock=Clock(), names=NameSource(1))
+        planted = pod("p", {**entry("a"), "user": {"linux": {"uid": 65532, "gid": 65532}}}, entry("b"))
+        planted["spec"]["containers"][0]["image"] = COREDNS
+        resume_pods(runtime, "n", [planted])
+        statuses = [await runtime.container_status(each) for each in ("a1", "b1")]
+        users.extend(each.user for each in statuses)
+
+    asyncio.run(main())
+    root = {"uid": 0, "gid": 0, "supplemental_groups": [0]}
+    assert users == [{"uid": 65532, "gid": 65532, "supplemental_groups": [65532]}, root]

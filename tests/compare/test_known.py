@@ -15,10 +15,16 @@ KIND, BARE = "recording kind-1.36.2 (Kubernetes v1.36.2)", "recording bare-1.20.
 PODS = "GET /api/v1/namespaces/kubelet/pods"
 LOG = f"{PODS}/plain/log?container=c&tailLines=60"
 ID, REPOSITORY = f"sha256:{'a' * 64}", f"docker.io/library/nginx@sha256:{'b' * 64}"
-OBJECT = {"metadata": {}}
+OBJECT = {"metadata": {}, "spec": {"priority": 0, "nodeName": "a"}}
 GONE = "(absent)"
 Told = tuple[str, str, Any, Any]
 """Question, path, ours, theirs."""
+
+
+def resolver(search: str = "a.example b.example", server: str = "192.0.2.53", options: str = "edns0 ndots:2") -> str:
+    hosts = "# Kubernetes-managed hosts file.\n127.0.0.1\tlocalhost\n10.244.1.7\tdns-config\n"
+    return f"search {search}\nnameserver {server}\noptions {options}\n{hosts}"
+
 
 CASES: dict[str, tuple[str, tuple[str, str], Told, list[Told]]] = {
     "preemption-victim": (
@@ -26,12 +32,18 @@ CASES: dict[str, tuple[str, tuple[str, str], Told, list[Told]]] = {
         ("GET /api/v1/namespaces/sched/pods", "/body/items/sched small", OBJECT, GONE),
         [("GET /api/v1/namespaces/sched/pods", "/body/items/sched small", "Running", "Pending"),
          ("GET /api/v1/namespaces/sched/pods", "/body/items/sched small/spec/nodeName", GONE, "a"),
-         ("GET /api/v1/namespaces/sched/events", "/body/items/sched small.<hash> Scheduled x", OBJECT, GONE)],
+         ("GET /api/v1/namespaces/sched/events", "/body/items/sched small.<hash> Scheduled x", OBJECT, GONE),
+         ("GET /api/v1/namespaces/sched/pods", "/body/items/sched preemptor", OBJECT, GONE),
+         ("GET /api/v1/namespaces/sched/pods", "/body/items/sched small", {"spec": {"priority": 1000, "x": 1}}, GONE),
+         ("GET /api/v1/namespaces/sched/events", "/body/items/sched small.<hash> Killing Stopping container d", OBJECT, GONE),
+         ("GET /api/v1/namespaces/sched/events", "/body/items/sched small.<hash> Preempted Preempted by pod <uid of Pod sched/big>",
+          OBJECT, GONE)],
     ),
     "image-id-of-two-names": (
         "kubelet", (KIND, KIND), (PODS, "/body/items/kubelet two/status/containerStatuses/1/imageID", ID, REPOSITORY),
         [(PODS, "/body/items/kubelet two/status/containerStatuses/1/imageID", ID, f"sha256:{'b' * 64}"),
          (PODS, "/body/items/kubelet two/status/containerStatuses/1/imageID", ID, GONE),
+         (PODS, "/body/items/kubelet two/status/containerStatuses/1/imageID", ID, REPOSITORY.replace("nginx", "busybox")),
          (PODS, "/body/items/kubelet two/status/containerStatuses/1/image", ID, REPOSITORY)],
     ),
     "crash-loop-caught-at-another-turn": (
@@ -70,6 +82,9 @@ CASES: dict[str, tuple[str, tuple[str, str], Told, list[Told]]] = {
         "kubelet", (KIND, KIND),
         (LOG, "/body", "2026/01/01 00:00:00 [notice] a", "2026/01/01 00:00:01 [notice] b"),
         [(LOG, "/body", "", "2026/01/01 00:00:01 [notice] b"), (LOG, "/code", 200, 404),
+         (LOG.replace("plain", "dns-config"), "/body", resolver(), resolver(server="192.0.2.54")),
+         (LOG.replace("plain", "dns-config"), "/body", resolver(), resolver(options="ndots:3 edns0")),
+         (LOG.replace("plain", "dns-config"), "/body", resolver(), resolver(search="a.example c.example")),
          (LOG.replace("plain", "env"), "/body", "A=1", "A=2")],
     ),
     "programs-do-not-run": (
@@ -205,3 +220,8 @@ def test_an_entry_without_bounds_or_reason_is_refused(lacking: str, tmp_path: Pa
     (tmp_path / "known.yaml").write_text("- " + "\n  ".join(f"{key}: {value}" for key, value in entry.items()))
     with pytest.raises(ValueError, match="wants"):
         load(tmp_path / "known.yaml")
+
+
+def test_options_of_a_resolver_may_come_in_any_order() -> None:
+    told = (LOG.replace("plain", "dns-config"), "/body", resolver(), resolver(options="ndots:2 edns0"))
+    assert [known.id for known in table("kubelet", (KIND, KIND), told).known] == ["output-of-programs"]

@@ -526,7 +526,7 @@ VERBS = [{"verbs": [verb]} for verb in ("get", "list")]
         ("items", NAMED, None, ["/items (order): [('', 'a'), ('', 'b')] ≠ [('', 'b'), ('', 'a')]"]),
         ("rows", ROWS, None, ["/rows (order): [('', 'a'), ('', 'b')] ≠ [('', 'b'), ('', 'a')]"]),
         ("rows", BARE_ROWS, None, ["/rows (order): ['a', 'b'] ≠ ['b', 'a']"]),
-        ("managedFields", MANAGED, "order of managed fields, by time", []),
+        ("managedFields", MANAGED, None, ["/managedFields (sorted): sorted ≠ not sorted"]),
         ("endpoints", TARGETS, "order of endpoints", []), ("addresses", IPS, "order of endpoints", []),
         ("notReadyAddresses", IPS, "order of endpoints", []),
         ("resourceRules", VERBS, "order of rules, from unordered bindings", []),

@@ -93,13 +93,22 @@ def after(key: str, revision: int) -> str:
 
 
 def allowed_by(name: str) -> list[Object]:
-    bindings = [{"kind": "ClusterRoleBinding", "metadata": {"name": each}} for each in ("first", "second")]
+    bound: Object = {"roleRef": {"kind": "ClusterRole", "name": "r"}, "subjects": [{"kind": "Group", "name": "g"}]}
+    bindings = [{"kind": "ClusterRoleBinding", "metadata": {"name": each}} | bound for each in ("first", "second")]
     reason = f'RBAC: allowed by ClusterRoleBinding "{name}" of ClusterRole "r" to Group "g"'
     return [*bindings, {"kind": "SubjectAccessReview", "status": {"allowed": True, "reason": reason}}]
 
 
 def pem(text: str) -> str:
     return f"-----BEGIN CERTIFICATE-----\n{text}\n-----END CERTIFICATE-----\n"
+
+
+def begun(day: int) -> Object:
+    return {"startTime": f"2026-01-0{day}T00:00:00Z"}
+
+
+def pulled(text: str) -> Object:
+    return {"message": f'Successfully pulled image "a" in {text}'}
 
 
 def event(count: int) -> Object:
@@ -134,7 +143,7 @@ UNLIMITED = {"memory": "9007199254740988Ki"}
 def not_ready(name: str) -> Object:
     about = {"kind": "Pod", "namespace": "kube-system", "name": name}
     return said("Event", f"{name}.1111111111111111", reason="NodeNotReady", message="Node is not ready",
-                involvedObject=about)  # fmt: skip
+                type="Warning", count=1, source={"component": "node-controller"}, involvedObject=about)  # fmt: skip
 
 
 def listed(*items: Object, kind: str = "EventList") -> Object:
@@ -146,11 +155,14 @@ def watched(*events: Object) -> Object:
 
 
 def bookmark(**more: Any) -> Object:
-    return {"type": "BOOKMARK", "object": {"kind": "Pod", "metadata": {"resourceVersion": "5"}, **more}}
+    return {
+        "type": "BOOKMARK",
+        "object": {"kind": "Pod", "apiVersion": "v1", "metadata": {"resourceVersion": "5"}, **more},
+    }
 
 
 def generated(*names: str) -> Object:
-    return listed(*(said("ConfigMap", name, metadata={"generateName": "x-"}, data={"n": name[-1]}) for name in names),
+    return listed(*(said("ConfigMap", name, metadata={"generateName": "x-"}, data={"n": name[-2]}) for name in names),
                   kind="ConfigMapList")  # fmt: skip
 
 
@@ -162,7 +174,9 @@ def slice_of(*ips: str, backwards: bool = False) -> list[Object]:
 
 
 def managed(*managers: str) -> Object:
-    return said("ConfigMap", metadata={"managedFields": [{"manager": m, "operation": "Update"} for m in managers]})
+    entries = [{"manager": m, "operation": "Update", "time": f"2026-01-01T00:00:0{second}Z"}
+               for second, m in enumerate(managers)]  # fmt: skip
+    return said("ConfigMap", metadata={"managedFields": entries})
 
 
 def scheduled(message: str | None, manager: str = "kube-scheduler") -> Object:
@@ -250,7 +264,7 @@ CASES: dict[str, list[Case]] = {
         Case(zoned("one", "a"), zoned("two", "b"), put(3, "endpoints", 0, "zone", value="elsewhere")),
     ],
     "hashes over an address": [
-        Case(static("10.9.0.1", "aa"), static("10.9.0.2", "bb"),
+        Case(static("10.9.0.1", "a" * 32), static("10.9.0.2", "b" * 32),
              put(1, "spec", "containers", 0, "args", 0, value="--at=nowhere")),
     ],
     "certificates": [
@@ -276,9 +290,9 @@ CASES: dict[str, list[Case]] = {
         Case({"a": A}, {"a": B}, put("a", value="docker://" + "a" * 64)),
     ],
     "times": [
-        Case({"t": "2026-01-01T00:00:00Z"}, {"t": "2026-01-02T00:00:00Z"}, put("t", value="2026-01-01T00:00:00.5Z")),
-        Case({"t": "2026-01-01T00:00:00Z"}, {"t": "2026-01-02T00:00:00Z"}, put("t", value="0001-01-01T00:00:00Z")),
-        Case({"t": "2026-01-01T00:00:00Z"}, {"t": "2026-01-02T00:00:00Z"}, put("t", value=None)),
+        Case(begun(1), begun(2), put("startTime", value="2026-01-01T00:00:00.5Z")),
+        Case(begun(1), begun(2), put("startTime", value="0001-01-01T00:00:00Z")),
+        Case(begun(1), begun(2), put("startTime", value=None)),
     ],
     "server address": [
         Case({"serverAddress": "10.1.1.1:6443", "jwks_uri": "https://10.1.1.1:6443/k"},
@@ -300,17 +314,20 @@ CASES: dict[str, list[Case]] = {
              put("metadata", "name", value="web.11")),
     ],
     "generated names": [
-        Case([generated("x-aaaaa"), {"ref": "x-aaaaa"}], [generated("x-bbbba"), {"ref": "x-bbbba"}],
-             put(1, "ref", value="x-ccccc")),
+        Case([generated("x-ddfdx"), {"ref": "x-ddfdx"}], [generated("x-bbbdx"), {"ref": "x-bbbdx"}],
+             put(1, "ref", value="x-ggggx")),
     ],
     "IP addresses": [
         Case([pod("web"), {"at": "10.0.0.7"}], [pod("web", ip="10.0.0.8"), {"at": "10.0.0.8"}],
              put(1, "at", value="10.0.0.9")),
     ],
     "durations": [
-        Case({"message": "pulled in 1.5s (2s including waiting)"}, {"message": "pulled in 3s (4.1s including waiting)"},
-             put("message", value="pulled in 1.5s")),
-        Case({"message": "pulled in 1.5s"}, {"message": "pulled in 2s"}, put("message", value="pulled in a while")),
+        Case(pulled("1.5s (2s including waiting)"), pulled("3s (4.1s including waiting)"),
+             put("message", value=pulled("1.5s")["message"])),
+        Case(pulled("1.5s"), pulled("2s"), put("message", value=pulled("a while")["message"])),
+        Case(pulled("1m1.5s (1m1.5s including waiting). Image size: 7 bytes."),
+             pulled("12ms (1.5s including waiting). Image size: 7 bytes."),
+             put("message", value=pulled("12ms (1.5s including waiting). Image size: 8 bytes.")["message"])),
     ],
     "order of start-up": [
         Case(listed(not_ready("etcd-one")), listed(),
@@ -328,7 +345,8 @@ CASES: dict[str, list[Case]] = {
              put("status", "containerStatuses", 0, "lastState", value={})),
         Case(started(1, terminated=START_ERROR), started(0),
              put("status", "containerStatuses", 0, "lastState", "terminated", "reason", value="Error")),
-        Case(listed(said("Event", "e.1111111111111111", reason="Failed", message="failed to create containerd task: x")),
+        Case(listed(said("Event", "e.1111111111111111", reason="Failed", type="Warning", count=1,
+                         involvedObject={"kind": "Pod", "name": "gone"}, message="failed to create containerd task: x")),
              listed(), put("items", 0, "message", value="no such image")),
     ],
     "unlimited memory read back": [
@@ -342,8 +360,8 @@ CASES: dict[str, list[Case]] = {
         Case(starting("Pending"), starting("Running", owned=True), put("metadata", "managedFields", value=[]), WRITERS),
     ],
     BY_NAME: [
-        Case(generated("x-aaaaa", "x-bbbbb"), generated("x-ccccb", "x-dddda"), lambda doc: doc["items"].pop()),
-        Case(generated("x-aaaaa", "x-bbbbb"), generated("x-ccccb", "x-dddda"),
+        Case(generated("x-ddddx", "x-ffffx"), generated("x-bbbfx", "x-cccdx"), lambda doc: doc["items"].pop()),
+        Case(generated("x-ddddx", "x-ffffx"), generated("x-bbbfx", "x-cccdx"),
              put("items", 0, "data", "n", value="elsewhere")),
     ],
     OF_ENDPOINTS: [
@@ -405,5 +423,8 @@ def test_a_freedom_excuses_this_and_not_that(name: str, case: Case) -> None:
 def test_what_the_scheduler_said_already_it_said_in_the_same_words() -> None:
     case = Case(scheduled("no node fits"), scheduled("no node will do"), lambda _: None, WRITERS)
     assert judged(case, case.ours).differences != []
-    kubelet = Case(scheduled("a", "kubelet"), scheduled("b", "kubelet"), lambda _: None, WRITERS)
+    unready, incomplete = (f"containers with {state} status: [c]" for state in ("unready", "incomplete"))
+    kubelet = Case(scheduled(unready, "kubelet"), scheduled(incomplete, "kubelet"), lambda _: None, WRITERS)
     assert judged(kubelet, kubelet.ours).differences == []
+    kubelet = Case(scheduled(unready, "kubelet"), scheduled("it is on fire", "kubelet"), lambda _: None, WRITERS)
+    assert judged(kubelet, kubelet.ours).differences != []

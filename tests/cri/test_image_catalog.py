@@ -108,3 +108,13 @@ def test_no_pattern_of_the_table_is_malformed() -> None:
 def test_a_reference_is_taken_apart() -> None:
     assert split_reference("localhost:5000/a/b:c@sha256:1") == ("localhost:5000/a/b", "c", "sha256:1")
     assert split_reference("localhost:5000/a") == ("localhost:5000/a", "", "")
+
+
+def test_an_image_says_whom_it_is_for_as_far_as_that_was_recorded() -> None:
+    images = HollowImages()
+    coredns, nginx = (images.image_status(name) for name in ("registry.k8s.io/coredns/coredns:v1.14.2", "nginx:1.27"))
+    assert coredns is not None
+    assert nginx is not None
+    assert (coredns.uid, nginx.uid) == (65532, None)
+    assert [images.group_of(coredns, uid) for uid in (65532, 1000, 0)] == [65532, 0, 0]
+    assert images.group_of(nginx, 65532) == 0

@@ -11,9 +11,11 @@ import json
 import re
 from collections import Counter
 from collections.abc import Iterator
+from datetime import datetime
 from typing import Any, NamedTuple
 
 from lifecycle.agreements.played_nodes import NAMESPACE, settled, system_objects
+from lifecycle.api.names import ALPHANUMS
 from lifecycle.inspector import Recording
 
 TIMED = "directory named after the time it was made"
@@ -50,13 +52,22 @@ def recorded_cgroups(recording: Recording, node: str) -> dict[str, dict[str, str
     return groups
 
 
+def _moment(match: re.Match[str]) -> str:
+    try:
+        datetime.strptime(match[1], "%Y_%m_%d_%H_%M_%S")
+    except ValueError:
+        return match[0]
+    return "..TIME"
+
+
 def masked_path(path: str, freedoms: Counter[str]) -> str:
     """A path below `pods/` without what was made up."""
-    masked = re.sub(r"\.\.\d{4}_\d\d_\d\d_\d\d_\d\d_\d\d\.\d+", "..TIME", path)
+    masked = re.sub(r"\.\.(\d{4}(?:_\d\d){5})\.\d+", _moment, path)
     freedoms[TIMED] += masked != path
     named = re.sub(r"(/containers/[^/]+)/[0-9a-f]{8}$", r"\1/LAST-WORDS", masked)
     freedoms[RANDOM] += named != masked
-    suffix = re.sub(r"kube-api-access-[a-z0-9]{5}", "kube-api-access-*", named)
+    drawn = rf"kube-api-access-[{ALPHANUMS}]{{5}}(?![a-z0-9])"
+    suffix = re.sub(drawn, "kube-api-access-*", named)
     freedoms[TOKEN] += suffix != named
     return suffix
 

@@ -40,10 +40,15 @@ def _resume(runtime: HollowRuntime, pod: Object) -> None:
     containers = {entry["name"]: entry for entry in pod["spec"]["containers"]}
     for entry in running:
         container = containers[entry["name"]]
+        user = (entry.get("user") or {}).get("linux") or {}
         runtime.resume_container(
             sandbox,
             generate_container_config(
-                pod, container, entry["restartCount"], image=container["image"]
+                pod,
+                container,
+                entry["restartCount"],
+                image=container["image"],
+                image_uid=user.get("uid"),
             ),
             entry["containerID"].partition("://")[2],
             _nanos(entry["state"]["running"]["startedAt"]),

@@ -13,6 +13,7 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any
 
+from lifecycle.compare.entities import Entities
 from lifecycle.compare.masked import Mark, Masked, as_optional
 
 RETRIED_START = "container start retried"
@@ -20,8 +21,15 @@ UNLIMITED_MEMORY = "unlimited memory read back"
 BOOT = "order of start-up"
 BOOKMARK = "bookmarks sent by the clock"
 START_FAILED = re.compile(
-    r"failed to (create|start) containerd task|failed to create shim task"
+    r"(failed to (create|start) containerd task|failed to create shim task)"
+    r"(?!.*\bexec: )",
+    re.DOTALL,
 )
+"""The runtime's own trouble. That the program is not there (`exec: …`) is none: it will
+not be there the next time either.
+"""
+_FAILED_CODE = 128
+_REVISION = re.compile(r"[1-9][0-9]*")
 _NOT_READY = "Node is not ready"
 _STATIC = ("etcd-", "kube-apiserver-", "kube-controller-manager-", "kube-scheduler-")
 _OF_A_BOOKMARK = ("kind", "apiVersion", "metadata")
@@ -30,24 +38,30 @@ _UNLIMITED = {"memory": "9007199254740988Ki"}
 
 @dataclass(slots=True, frozen=True)
 class Accident:
-    """`sees` looks at a raw map and its key; `soften` makes the traces in the
-    normalised map optional. `kind`: the only kind of objects that it is looked for in.
+    """`sees` looks at a raw map, its key and who is who; `soften` makes the traces in
+    the normalised map optional. `kind`: the only kind of objects that it is looked for
+    in.
     """
 
     name: str
     why: str
-    sees: Callable[[dict[str, Any], str], bool]
+    sees: Callable[[dict[str, Any], str, Entities], bool]
     soften: Callable[[dict[str, Any]], dict[str, Any]]
     kind: str = ""
 
 
-def _failed_start(value: dict[str, Any], key: str) -> bool:
-    last = (
-        (value.get("lastState") or {}).get("terminated") or {}
-        if "containerID" in value
-        else {}
+def _failed_start(value: dict[str, Any], key: str, known: Entities) -> bool:
+    return "containerID" in value and _was_retried(value)
+
+
+def _was_retried(status: dict[str, Any]) -> bool:
+    last = (status.get("lastState") or {}).get("terminated") or {}
+    return (
+        last.get("reason") == "StartError"
+        and last.get("exitCode") == _FAILED_CODE
+        and bool(START_FAILED.search(last.get("message", "")))
+        and status.get("restartCount", 0) > 0
     )
-    return last.get("reason") == "StartError" and value.get("restartCount", 0) > 0
 
 
 def _soften_failed_start(status: dict[str, Any]) -> dict[str, Any]:
@@ -61,22 +75,38 @@ def _soften_failed_start(status: dict[str, Any]) -> dict[str, Any]:
     return status | {"restartCount": masked, "lastState": last}
 
 
-def _failed_start_event(value: dict[str, Any], key: str) -> bool:
-    return value.get("reason") == "Failed" and bool(
-        START_FAILED.search(value.get("message", ""))
+def _failed_start_event(value: dict[str, Any], key: str, known: Entities) -> bool:
+    """Told once, of a pod that says so itself, if it is still there to say anything."""
+    subject = value.get("involvedObject") or {}
+    seen = known.pods.get((subject.get("namespace", ""), subject.get("name", "")), ())
+    statuses = [each for pod in seen for each in pod.get("containerStatuses") or ()]
+    return (
+        value.get("reason") == "Failed"
+        and value.get("type") == "Warning"
+        and value.get("count") == 1
+        and subject.get("kind") == "Pod"
+        and bool(START_FAILED.search(value.get("message", "")))
+        and (not seen or any(map(_was_retried, statuses)))
     )
 
 
-def _unlimited(value: dict[str, Any], key: str) -> bool:
+def _unlimited(value: dict[str, Any], key: str, known: Entities) -> bool:
     if not isinstance(value.get("status"), dict):
         return False
-    resources = value["status"].get("resources") or {}
-    return "metadata" in value and resources.get("limits") == _UNLIMITED
+    return "metadata" in value and _reads_unlimited(value["status"])
 
 
-def _metadata_only(value: dict[str, Any], key: str) -> bool:
-    return value.get("kind") == "PartialObjectMetadata" and bool(
-        (value.get("metadata") or {}).get("managedFields")
+def _reads_unlimited(status: dict[str, Any]) -> bool:
+    return (status.get("resources") or {}).get("limits") == _UNLIMITED
+
+
+def _metadata_only(value: dict[str, Any], key: str, known: Entities) -> bool:
+    about = value.get("metadata") or {}
+    seen = known.pods.get((about.get("namespace", ""), about.get("name", "")), ())
+    return (
+        value.get("kind") == "PartialObjectMetadata"
+        and bool(about.get("managedFields"))
+        and (not seen or any(map(_reads_unlimited, seen)))
     )
 
 
@@ -121,17 +151,20 @@ def _soften_entry(entry: dict[str, Any]) -> dict[str, Any]:
     }
 
 
-def _reported_not_ready(value: dict[str, Any], key: str) -> bool:
+def _reported_not_ready(value: dict[str, Any], key: str, known: Entities) -> bool:
     if key == "rows":
         about = (value.get("object") or {}).get("metadata") or {}
         cells = [str(cell) for cell in value["cells"]]
         pod = next((c[4:] for c in cells if c.startswith("pod/")), "")
-        reported = "NodeNotReady" in cells and _NOT_READY in cells
+        reported = {"Warning", "NodeNotReady", _NOT_READY} <= set(cells)
         return reported and _of_the_control_plane(about.get("namespace", ""), pod)
     subject = value.get("involvedObject") or {}
     return (
-        value.get("reason") == "NodeNotReady"
+        value.get("type") == "Warning"
+        and value.get("reason") == "NodeNotReady"
         and value.get("message") == _NOT_READY
+        and value.get("count") == 1
+        and (value.get("source") or {}).get("component") == "node-controller"
         and subject.get("kind") == "Pod"
         and _of_the_control_plane(subject.get("namespace", ""), subject.get("name", ""))
     )
@@ -142,14 +175,21 @@ def _of_the_control_plane(namespace: str, name: str) -> bool:
     return namespace == "kube-system" and name.startswith(_STATIC)
 
 
-def _periodic_bookmark(value: dict[str, Any], key: str) -> bool:
+def _periodic_bookmark(value: dict[str, Any], key: str, known: Entities) -> bool:
     obj = value.get("object") if value.get("type") == "BOOKMARK" else None
     if not isinstance(obj, dict):
         return False
     metadata = obj.get("metadata") or {}
     more = {name: item for name, item in metadata.items() if name != "resourceVersion"}
     rest = {name: item for name, item in obj.items() if name not in _OF_A_BOOKMARK}
-    return _says_nothing(more) and _says_nothing(rest)
+    revision = metadata.get("resourceVersion")
+    return (
+        bool(obj.get("kind") and obj.get("apiVersion"))
+        and isinstance(revision, str)
+        and bool(_REVISION.fullmatch(revision))
+        and _says_nothing(more)
+        and _says_nothing(rest)
+    )
 
 
 def _says_nothing(value: Any) -> bool:
@@ -211,10 +251,14 @@ _OF_KIND = {
 
 
 def soften(
-    raw: dict[str, Any], normalised: dict[str, Any], key: str, kind: str
+    raw: dict[str, Any],
+    normalised: dict[str, Any],
+    key: str,
+    kind: str,
+    known: Entities,
 ) -> dict[str, Any]:
     """The normalised map with the traces of accidents made optional."""
     for accident in _OF_KIND.get(kind, _ANYWHERE):
-        if accident.sees(raw, key):
+        if accident.sees(raw, key, known):
             normalised = accident.soften(normalised)
     return normalised

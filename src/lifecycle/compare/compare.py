@@ -266,8 +266,6 @@ class _Comparer:
         """
         both = [(i, j) for i, j in pairs if i is not None and j is not None]
         moved = [j for _, j in both] != sorted(j for _, j in both)
-        if not moved:
-            return
         fixed = [
             (i, j) for i, j in both if order.by_name and order.key(ours[i])[1] is None
         ]
@@ -276,22 +274,46 @@ class _Comparer:
             mine = [order.key(ours[i])[0] for i, _ in fixed]
             yours = [order.key(theirs[j])[0] for j in sorted(j for _, j in fixed)]
             self.result.differences.append(Difference(f"{path} (order)", mine, yours))
-        else:
+        elif order.promise and not self.promised(order.promise, ours, theirs, moved):
+            self.result.total += 1
+            words = [
+                "sorted" if _sorted(order.promise, side) else "not sorted"
+                for side in (ours, theirs)
+            ]
+            found = Difference(f"{path} (sorted)", words[0], words[1])
+            self.result.differences.append(found)
+        elif moved:
             self.result.freedoms[order.freedom] += 1
+
+    @staticmethod
+    def promised(by: _By, ours: list[Any], theirs: list[Any], moved: bool) -> bool:
+        """Whether, whatever the names are, each side has sorted its list by its own:
+        both of them or, where nothing moved, none.
+        """
+        mine, yours = _sorted(by, ours), _sorted(by, theirs)
+        return mine == yours and (mine or not moved)
+
+
+def _sorted(by: _By, items: list[Any]) -> bool:
+    told = [by(item) for item in items]
+    return told == sorted(told)
 
 
 _Key = Callable[[Any], tuple[Any, Identity | None]]
+_By = Callable[[Any], Any]
 
 
 @dataclass(slots=True, frozen=True)
 class _Order:
     """A list without a promised order: how to tell its items, and whether items with
-    plain names are sorted all the same.
+    plain names are sorted all the same. `promise`: by what either side has sorted it
+    for itself.
     """
 
     freedom: str
     key: _Key
     by_name: bool = False
+    promise: _By | None = None
 
 
 def _object_key(item: Any) -> tuple[Any, Identity | None]:
@@ -334,6 +356,24 @@ def _manager_key(item: Any) -> tuple[Any, Identity | None]:
     ), None
 
 
+def _stored_under(item: Any) -> str:
+    """The last part of an object's key in etcd, by which lists are sorted."""
+    meta = item.get("metadata") or (item.get("object") or {}).get("metadata")
+    if not meta:
+        return str(raw_of(item["cells"][0]) if "cells" in item else "")
+    return f"{raw_of(meta.get('namespace', ''))}/{raw_of(meta.get('name', ''))}"
+
+
+def _written_at(item: Any) -> tuple[str, ...]:
+    """Who applies comes first, then who wrote earlier.
+
+    Upstream: `structured-merge-diff` in `managedfields/internal/structuredmerge.go`
+    (`sortEncodedManagers`).
+    """
+    keys = ("operation", "time", "manager", "apiVersion", "subresource")
+    return tuple(str(raw_of(item.get(key, ""))) for key in keys)
+
+
 def _identity(value: Any) -> Identity | None:
     return next(
         (mark.identity for mark in reversed(marks_of(value)) if mark.identity), None
@@ -346,8 +386,8 @@ _ORDERS = {
     "ComponentStatusList items": _Order(
         "order of component statuses, asked for in parallel", _object_key
     ),
-    "items": _Order(BY_NAME, _object_key, by_name=True),
-    "rows": _Order(BY_NAME, _row_key, by_name=True),
+    "items": _Order(BY_NAME, _object_key, by_name=True, promise=_stored_under),
+    "rows": _Order(BY_NAME, _row_key, by_name=True, promise=_stored_under),
     "endpoints": _Order(OF_ENDPOINTS, _endpoint_key),
     "addresses": _Order(OF_ENDPOINTS, _endpoint_key),
     "notReadyAddresses": _Order(OF_ENDPOINTS, _endpoint_key),
@@ -362,7 +402,9 @@ _ORDERS = {
         lambda item: (str(item.get("type", "")), None),
         by_name=True,
     ),
-    "managedFields": _Order("order of managed fields, by time", _manager_key),
+    "managedFields": _Order(
+        "order of managed fields, by time", _manager_key, promise=_written_at
+    ),
 }
 
 

@@ -58,6 +58,8 @@ class Entities:
     generated: dict[str, Entity] = field(default_factory=dict)
     addresses: dict[str, tuple[str, Entity]] = field(default_factory=dict)
     topology: dict[tuple[str, str], set[str]] = field(default_factory=dict)
+    bindings: dict[str, tuple[str, frozenset[str]]] = field(default_factory=dict)
+    pods: dict[tuple[str, str], list[dict[str, Any]]] = field(default_factory=dict)
     placements: Placements | None = None
     _as_learned: Placements = field(default_factory=Placements)
     _workload_names: set[str] = field(default_factory=set)
@@ -122,7 +124,11 @@ class Entities:
 
     def _shared_name(self, kind: str, name: str, generate_name: str) -> str:
         """The name as every cluster would have it: random parts replaced."""
-        if generate_name and name.startswith(generate_name):
+        if (
+            generate_name
+            and name.startswith(generate_name)
+            and re.fullmatch(_SUFFIX, name.removeprefix(generate_name))
+        ):
             return generate_name + RANDOM
         if kind == "Event" and (match := _EVENT_NAME.match(name)):
             base = match[1]
@@ -163,6 +169,10 @@ class Entities:
                 f"IPAddress of {parent.get('resource')}"
                 f" {parent.get('namespace')}/{parent.get('name')}"
             )
+        if kind == "ClusterRoleBinding" and "roleRef" in obj:
+            self.bindings[meta["name"]] = _bound(obj)
+        if kind == "Pod" and "status" in obj:
+            self.pods.setdefault((namespace, meta["name"]), []).append(obj["status"])
         if kind == "Pod":
             entity.text += str(meta.get("annotations"))
         if kind == "Pod" and obj.get("spec"):
@@ -191,7 +201,7 @@ class Entities:
         entity = self.by_name[kind, meta.get("namespace", ""), meta["name"]]
         if kind == "Node":
             for entry in status.get("addresses", ()):
-                if entry["type"] == "InternalIP":
+                if entry["type"] == "InternalIP" and is_ipv4(entry["address"]):
                     self.addresses[entry["address"]] = ("address", entity)
         elif kind == "Pod":
             if entity.node and status.get("hostIP"):
@@ -201,7 +211,9 @@ class Entities:
                 ):  # a node has one address
                     self.addresses.setdefault(status["hostIP"], ("address", node))
             if not spec.get("hostNetwork"):
-                for entry in status.get("podIPs", ()):
+                for entry in filter(
+                    lambda e: is_ipv4(e["ip"]), status.get("podIPs", ())
+                ):
                     self.addresses.setdefault(entry["ip"], ("ip", entity))
         elif kind == "Service" and _allocated_at_random(spec.get("clusterIP", "")):
             self.addresses.setdefault(spec["clusterIP"], ("cluster IP", entity))
@@ -348,6 +360,29 @@ def references_in(
             yield from references_in(value)
 
 
+def _bound(binding: dict[str, Any]) -> tuple[str, frozenset[str]]:
+    """The role and the subjects of a binding, in the words of an authorizer.
+
+    Upstream: `plugin/pkg/auth/authorizer/rbac/rbac.go` (`describeSubject`).
+    """
+    role = binding["roleRef"]
+    subjects = frozenset(
+        f'{each["kind"]} "{each["name"]}'
+        + (f'/{each["namespace"]}"' if each["kind"] == "ServiceAccount" else '"')
+        for each in binding.get("subjects") or ()
+    )
+    return f'{role["kind"]} "{role["name"]}"', subjects
+
+
+def is_ipv4(text: str) -> bool:
+    """Whether a text is an address, rather than four numbers with dots."""
+    parts = text.split(".")
+    return len(parts) == 4 and all(
+        part.isdecimal() and str(int(part)) == part and int(part) < 256
+        for part in parts
+    )
+
+
 def _allocated_at_random(address: str) -> bool:
     """Whether a cluster IP comes from the allocator's dice.
 
@@ -356,8 +391,4 @@ def _allocated_at_random(address: str) -> bool:
     server's: those must match.
     """
     parts = address.split(".")
-    return (
-        len(parts) == 4
-        and all(p.isdigit() for p in parts)
-        and not (parts[2] == "0" and int(parts[3]) <= 16)
-    )
+    return is_ipv4(address) and not (parts[2] == "0" and int(parts[3]) <= 16)

@@ -10,6 +10,8 @@ import json
 import re
 from typing import Any
 
+from lifecycle.api.go_duration import parse_duration
+from lifecycle.api.human_duration import human_duration
 from lifecycle.compare.masked import ABSENT, Masked, Near
 from lifecycle.compare.rule import FieldRule, Site
 
@@ -18,14 +20,18 @@ class ResourceVersion(FieldRule):
     """etcd's revision at the last write: it counts every write of the whole cluster."""
 
     name = "resource versions"
+    _pattern = re.compile(r"[1-9][0-9]*")
+    _holders = ("metadata", "involvedObject", "regarding")
 
     def mask(self, value: Any, site: Site) -> Masked | None:
-        """Opaque numbers; `0` has a meaning of its own and stays."""
+        """Opaque numbers, of objects and of what speaks of them; `0` has a meaning of
+        its own and stays.
+        """
         if (
             site.key == "resourceVersion"
+            and site.parent in self._holders
             and isinstance(value, str)
-            and value.isdigit()
-            and value != "0"
+            and self._pattern.fullmatch(value)
         ):
             return self.placeholder("<resourceVersion>", value)
         return None
@@ -46,11 +52,12 @@ class ContinueToken(FieldRule):
             token = json.loads(
                 base64.urlsafe_b64decode(value + "=" * (-len(value) % 4))
             )
-            return self.placeholder(
-                f"<continue after {token['start']!r} of {token['v']}>", value
-            )
-        except (ValueError, KeyError, TypeError):
+            version, revision, start = (token.pop(key) for key in ("v", "rv", "start"))
+        except (ValueError, KeyError, TypeError, AttributeError):
             return None
+        if token or type(revision) is not int or revision <= 0:
+            return None  # -1 stands for whatever there is
+        return self.placeholder(f"<continue after {start!r} of {version}>", value)
 
 
 class NodePort(FieldRule):
@@ -84,6 +91,7 @@ class Coalescing(FieldRule):
             and site.parent == "metadata"
             and site.kind == "EndpointSlice"
             and isinstance(value, int)
+            and value > 0
         ):
             near = Near(value, steps=2, share=0.1)
             return self.placeholder("<generation>", value, near=near)
@@ -103,6 +111,7 @@ class EventCount(FieldRule):
             site.kind == "Event"
             and site.key in ("count", "Count")
             and isinstance(value, int)
+            and value > 0
         ):
             return self.placeholder("<count>", value, near=self.near(value))
         return None
@@ -117,7 +126,7 @@ class Age(FieldRule):
     """An age in a printed table: time that passed until one looked."""
 
     name = "ages"
-    _pattern = re.compile(r"(?:\d+(?:y|d|h|m|s))+")
+    _pattern = re.compile(r"(?:(\d+)y)?(?:(\d+)d)?((?:\d+h)?(?:\d+m)?(?:\d+s)?)")
 
     def mask(self, value: Any, site: Site) -> Masked | None:
         """The columns that print how long ago."""
@@ -126,16 +135,26 @@ class Age(FieldRule):
             and site.key in ("Age", "Last Seen", "First Seen")
             and isinstance(value, str)
         ):
-            if self._pattern.fullmatch(value):
+            if self._seconds(value) is not None:
                 return self.placeholder("<age>", value)
             if site.kind == "Event" and (
-                match := re.fullmatch(r"(\S+) \(x(\d+) over (\S+)\)", value)
+                match := re.fullmatch(r"(\S+) \(x([1-9]\d*) over (\S+)\)", value)
             ):
-                if not all(map(self._pattern.fullmatch, (match[1], match[3]))):
+                last, first = self._seconds(match[1]), self._seconds(match[3])
+                if last is None or first is None or last > first:
                     return None
                 near = EventCount.near(int(match[2]))
                 return self.placeholder("<age> (several)", value, near=near)
         return None
+
+    def _seconds(self, text: str) -> float | None:
+        """How long that is; None if nobody would print it so."""
+        match = self._pattern.fullmatch(text)
+        if match is None or not text:
+            return None
+        days = int(match[1] or 0) * 365 + int(match[2] or 0)
+        seconds = days * 86_400 + (parse_duration(match[3]) if match[3] else 0)
+        return seconds if human_duration(seconds) == text else None
 
 
 class NodeTopology(FieldRule):
@@ -174,16 +193,19 @@ class ConfigHash(FieldRule):
     """
 
     name = "hashes over an address"
+    _pattern = re.compile(r"[0-9a-f]{32}")
 
     def mask(self, value: Any, site: Site) -> Masked | None:
         """Only for pods whose spec holds an address of this cluster."""
         if (
             site.key not in ("kubernetes.io/config.hash", "kubernetes.io/config.mirror")
             or site.pod is None
+            or not isinstance(value, str)
+            or not self._pattern.fullmatch(value)
         ):
             return None
         if any(
-            address in site.pod.text
+            re.search(rf"(?<![\d.]){re.escape(address)}(?![\d.])", site.pod.text)
             for address, (what, _) in site.known.addresses.items()
             if what == "address"
         ):

@@ -43,7 +43,8 @@ _OTHERS = {
         "its route was listed, and by the time the kept results were, it had gone"
     ),
     "order of records, shuffled to share the load": (
-        "CoreDNS answers addresses in any order, so that clients share the load"
+        "CoreDNS answers addresses in any order, so that clients share the load, and"
+        " names of one address as its index has them"
     ),
     "serial of the zone: when it last changed": (
         "the second in which CoreDNS last heard of a change"

@@ -126,7 +126,7 @@ class Normaliser:
             normalised[_unique(masked_name, normalised)] = self._value(
                 item, name, key, kind, pod
             )
-        return soften(value, normalised, key, kind)
+        return soften(value, normalised, key, kind, self.known)
 
     def _table(self, table: dict[str, Any]) -> dict[str, Any]:
         """A Table: its cells carry their column's name as key, so that rules can speak
@@ -156,7 +156,8 @@ class Normaliser:
                 for k, v in row.items()
                 if k != "cells"
             }
-            rows.append(soften(row, {"cells": cells} | rest, "rows", kind))
+            shown = {"cells": cells} | rest
+            rows.append(soften(row, shown, "rows", kind, self.known))
         others = {
             k: self._value(v, k, "", "Table", None)
             for k, v in table.items()

@@ -17,9 +17,10 @@ from typing import Any
 from lifecycle.compare.agreement import AgreementTable
 from lifecycle.compare.agreement_row import Row
 from lifecycle.compare.compare import Comparison, Difference, compare
-from lifecycle.compare.documents import document_of
+from lifecycle.compare.documents import body_of, document_of
 from lifecycle.compare.held import compare_held
 from lifecycle.compare.in_flight import KUBELET, WRITERS
+from lifecycle.compare.lawful import Laws
 from lifecycle.compare.masked import ABSENT
 from lifecycle.compare.normalise import Normaliser
 from lifecycle.compare.observations import Observations, observations_of
@@ -220,6 +221,10 @@ def compare_exchanges(
     `Row`. `rollouts`: both sides', if all of them were lawful.
     """
     table = AgreementTable(f"agreement: {scenario}", our_name, their_name)
+    broken = [
+        _broken_laws(side, placements[i] if placements else None)
+        for i, side in enumerate((ours, theirs))
+    ]
     scopes: dict[str, list[Pair]] = defaultdict(list)
     for mine, yours in align(ours, theirs):
         moment = (mine or yours).moment if scenario in BY_MOMENT else ""  # type: ignore[union-attr]
@@ -232,8 +237,22 @@ def compare_exchanges(
             placements or (None, None),
             given,
             rollouts or (None, None),
+            broken,
         )
     return table
+
+
+def _broken_laws(
+    exchanges: Sequence[Exchange], placements: Placements | None
+) -> dict[int, list[str]]:
+    """What is wrong with one side's answers by themselves, by exchange."""
+    laws = Laws(placements.nodes if placements else {})
+    broken: dict[int, list[str]] = {}
+    for exchange in exchanges:
+        answer = body_of(exchange.response, exchange.accept)
+        cached = "resourceVersion=" in exchange.path
+        broken[id(exchange)] = laws.broken_by(answer, fresh=not cached)
+    return broken
 
 
 def align(ours: Iterable[Exchange], theirs: Iterable[Exchange]) -> list[Pair]:
@@ -275,6 +294,7 @@ def _compare_scope(
     placements: Sequence[Placements | None],
     given: str,
     rollouts: Sequence[Rollouts | None],
+    broken: Sequence[dict[int, list[str]]],
 ) -> None:
     sides = []
     for side in (0, 1):
@@ -315,6 +335,14 @@ def _compare_scope(
             _absent(comparison, mine, yours)
         else:
             comparison = compare(ours, theirs, bijection)
+            for held, words in (
+                (broken[0][id(mine)], ("seen", ABSENT)),
+                (broken[1][id(yours)], (ABSENT, "seen")),
+            ):
+                comparison.total += len(held)
+                comparison.differences += [
+                    Difference(f" (by itself) {each}", *words) for each in held
+                ]
         fields = f"{mine.status if mine else '–'}, {comparison.total} fields"
         table.add(
             stage,

@@ -11,8 +11,11 @@ from __future__ import annotations
 import base64
 import json
 import re
-from typing import Any
+from datetime import datetime
+from typing import Any, ClassVar
 
+from lifecycle.api.go_duration import parse_duration
+from lifecycle.compare.entities import is_ipv4
 from lifecycle.compare.masked import Identity
 from lifecycle.compare.rule import Site, TextRule
 
@@ -51,7 +54,7 @@ class Uid(TextRule):
     name = "uids"
     hint = "-"
     pattern = re.compile(
-        r"(?<![0-9a-f-])[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}(?![0-9a-f-])"
+        r"(?<![0-9a-f-])[0-9a-f]{8}-[0-9a-f]{4}-4[0-9a-f]{3}-[89ab][0-9a-f]{3}-[0-9a-f]{12}(?![0-9a-f-])"
     )
 
     def replace(self, match: re.Match[str], site: Site) -> tuple[str, Identity | None]:
@@ -85,15 +88,36 @@ class Time(TextRule):
 
     name = "times"
     hint = "T"
-    pattern = re.compile(r"\b(\d{4})-\d\d-\d\dT\d\d:\d\d:\d\d(\.\d+)?Z")
+    pattern = re.compile(r"\b(\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d)(\.\d{1,9})?Z")
+    _told = (
+        *("time", "startedAt", "finishedAt", "buildDate", "Created At"),
+        *("kubernetes.io/config.seen", "kubectl.kubernetes.io/restartedAt"),
+        "endpoints.kubernetes.io/last-change-trigger-time",
+    )
+    _precision: ClassVar = {0: "", 3: " with milliseconds", 6: " with microseconds"}
+
+    def applies(self, site: Site) -> bool:
+        """Where Kubernetes says when: in fields named so, and in texts outside of any
+        field. A time in somebody's data was given, not taken.
+        """
+        return (
+            not site.key
+            or site.key in self._told
+            or site.key.endswith(("Time", "Timestamp"))
+        ) and site.parent not in ("data", "stringData", "binaryData")
 
     def replace(
         self, match: re.Match[str], site: Site
     ) -> tuple[str, Identity | None] | None:
-        """The zero time stays."""
-        if match[1] == "0001":
+        """The zero time stays, and what is no time at all."""
+        try:
+            moment = datetime.fromisoformat(match[1])
+        except ValueError:
             return None
-        return ("<time with microseconds>" if match[2] else "<time>"), None
+        if moment.year == 1:
+            return None
+        digits = len(match[2] or ".") - 1
+        return f"<time{self._precision.get(digits, ' with nanoseconds')}>", None
 
 
 class EventHash(TextRule):
@@ -104,8 +128,8 @@ class EventHash(TextRule):
     pattern = re.compile(r"(?<=[a-z0-9])\.[0-9a-f]{16}\b")
 
     def applies(self, site: Site) -> bool:
-        """Names only."""
-        return site.key in ("name", "Name")
+        """Names of Events only."""
+        return site.kind == "Event" and site.key in ("name", "Name")
 
     def replace(self, match: re.Match[str], site: Site) -> tuple[str, Identity | None]:
         """The part before the dot is masked by other rules."""
@@ -171,8 +195,13 @@ class ServerAddress(TextRule):
         """Where the server tells clients how to reach it."""
         return site.key in _SERVER_ADDRESS_KEYS
 
-    def replace(self, match: re.Match[str], site: Site) -> tuple[str, Identity | None]:
+    def replace(
+        self, match: re.Match[str], site: Site
+    ) -> tuple[str, Identity | None] | None:
         """One server, one address."""
+        address, _, port = match[0].partition(":")
+        if not is_ipv4(address) or not 0 < int(port) < 65_536:
+            return None
         return "<server address>", ("server address", match[0])
 
 
@@ -180,18 +209,22 @@ class Duration(TextRule):
     """How long an image pull took."""
 
     name = "durations"
-    hint = "in "
+    hint = "Successfully pulled image "
+    _one = r"(?:\d+h)?(?:\d+m)?\d+(?:\.\d+)?(?:ms|µs|s)"
     pattern = re.compile(
-        r"(?<=in )[\d.]+(?:ms|µs|s|m[\d.]+s)(?: \([\d.]+(?:ms|µs|s|m[\d.]+s) including"
-        r" waiting\))?"
+        rf'(?<=" in )({_one})(?: \(({_one}) including waiting\))?(?=$|\. )'
     )
 
     def applies(self, site: Site) -> bool:
         """Messages only."""
         return site.key in ("message", "note", "Message")
 
-    def replace(self, match: re.Match[str], site: Site) -> tuple[str, Identity | None]:
+    def replace(
+        self, match: re.Match[str], site: Site
+    ) -> tuple[str, Identity | None] | None:
         """That waiting was measured too stays visible."""
+        if match[2] and parse_duration(match[1]) > parse_duration(match[2]):
+            return None
         return (
             "<duration>"
             if "(" not in match[0]
@@ -206,15 +239,19 @@ class CurrentRevision(TextRule):
 
     name = "resource versions"
     hint = "Too large resource version: "
-    pattern = re.compile(r"(?<=Too large resource version: )(\d+, current: )\d+")
+    pattern = re.compile(r"(?<=Too large resource version: )(\d+)(, current: )(\d+)")
 
     def applies(self, site: Site) -> bool:
         """Messages only."""
         return site.key == "message"
 
-    def replace(self, match: re.Match[str], site: Site) -> tuple[str, Identity | None]:
-        """What was asked for stays."""
-        return f"{match[1]}<resourceVersion>", None
+    def replace(
+        self, match: re.Match[str], site: Site
+    ) -> tuple[str, Identity | None] | None:
+        """What was asked for stays, and it has to be too large."""
+        if int(match[1]) <= int(match[3]):
+            return None
+        return f"{match[1]}{match[2]}<resourceVersion>", None
 
 
 class FirstBinding(TextRule):
@@ -225,8 +262,8 @@ class FirstBinding(TextRule):
     name = "binding named among several"
     hint = "RBAC: allowed by "
     pattern = re.compile(
-        r'(?<=RBAC: allowed by )ClusterRoleBinding "[^"]+" of ClusterRole "[^"]+"'
-        r' to (?:User|Group|ServiceAccount) "[^"]+"'
+        r'(?<=RBAC: allowed by )ClusterRoleBinding "([^"]+)" of (ClusterRole "[^"]+")'
+        r' to ((?:User|Group|ServiceAccount) "[^"]+")'
     )
 
     def applies(self, site: Site) -> bool:
@@ -236,11 +273,12 @@ class FirstBinding(TextRule):
     def replace(
         self, match: re.Match[str], site: Site
     ) -> tuple[str, Identity | None] | None:
-        """That it was allowed, and by a binding that the cluster has, stays. Whether
-        *this* one allows it is compared in the authorization table.
+        """That it was allowed, and by a binding that the cluster has, to that role and
+        for that subject, stays. Whether *this* one allows it is compared in the
+        authorization table.
         """
-        name = match[0].split('"')[1]
-        if ("ClusterRoleBinding", "", name) not in site.known.by_name:
+        role, subjects = site.known.bindings.get(match[1], ("", frozenset()))
+        if match[2] != role or match[3] not in subjects:
             return None
         return "<a ClusterRoleBinding>", None
 
@@ -250,8 +288,7 @@ class Certificate(TextRule):
 
     name = "certificates"
     pattern = re.compile(
-        r"-----BEGIN ([A-Z ]+)-----[A-Za-z0-9+/=\s]+-----END \1-----\n?(?:-----BEGIN"
-        r" \1-----[A-Za-z0-9+/=\s]+-----END \1-----\n?)*"
+        r"-----BEGIN ([A-Z ]+)-----[A-Za-z0-9+/=\s]+-----END \1-----\n?"
         r"|LS0tLS1CRUdJTi[A-Za-z0-9+/=]+|X509SHA256=[0-9a-f]{64}"
     )
 
@@ -261,12 +298,18 @@ class Certificate(TextRule):
             return f"<PEM {match[1].lower()}>", ("certificate", match[0].strip())
         if match[0].startswith("X509"):
             return "X509SHA256=<fingerprint>", ("fingerprint", match[0])
-        return "<base64 of PEM>", ("certificate in base64", match[0])
+        decoded = base64.b64decode(match[0] + "=" * (-len(match[0]) % 4)).decode(
+            "latin-1"
+        )
+        kinds = [pem[1].lower() for pem in self.pattern.finditer(decoded) if pem[1]]
+        rest = self.pattern.sub("", decoded)
+        text = f"<base64 of PEM: {', '.join(kinds)}{rest and ' and more'}>"
+        return text, ("certificate in base64", match[0])
 
 
 class Token(TextRule):
-    """Signed tokens. Their signature is free, and so are times and ids in them; who
-    signed them, for whom and about whom is not.
+    """Signed tokens. Their signature is free, and so are moments and ids in them; who
+    signed them, for whom, about whom, with what else and for how long is not.
     """
 
     name = "tokens"
@@ -280,11 +323,26 @@ class Token(TextRule):
         if not payload:
             return "<JWS>", identity
         claims = _json_of(payload)
-        identifying = {
-            name: claims[name] for name in ("iss", "aud", "sub") if name in claims
+        lasts = claims.get("iat", claims.get("nbf"))
+        since = {
+            name: claims[name] - lasts
+            for name in _MOMENTS
+            if isinstance(claims.get(name), int | float)
+            and isinstance(lasts, int | float)
         }
+        told = {name: "<moment>" for name in _MOMENTS if name in claims} | since
+        ids = {"jti": "<id>"} if "jti" in claims else {}
+        shown = json.dumps(claims | told | ids, sort_keys=True)
         algorithm = _json_of(header).get("alg", "unsigned")
-        return f"<JWT {algorithm} {json.dumps(identifying, sort_keys=True)}>", identity
+        return f"<JWT {algorithm} {_without_uids(shown, site)}>", identity
+
+
+_MOMENTS = ("exp", "iat", "nbf")
+
+
+def _without_uids(text: str, site: Site) -> str:
+    rule = Uid()
+    return rule.pattern.sub(lambda match: rule.replace(match, site)[0], text)
 
 
 def _json_of(part: str) -> dict[str, Any]:

@@ -21,6 +21,7 @@ from collections.abc import Iterable, Sequence
 from typing import Any
 
 from lifecycle.compare.compare import Comparison, Difference
+from lifecycle.compare.lawful import watch_complaints
 from lifecycle.compare.masked import ABSENT, Masked, marks_of, optional_rule
 from lifecycle.compare.normalise import Normaliser
 from lifecycle.compare.placements import Placements
@@ -53,9 +54,15 @@ def compare_watches(
 
     Moments are the seconds at which everything had settled. `lawful`: see `Ways`.
     """
-    mine = _lives(list(ours), our_moments, placements[0])
-    yours = _lives(list(theirs), their_moments, placements[1])
+    sides = list(ours), list(theirs)
+    mine = _lives(sides[0], our_moments, placements[0])
+    yours = _lives(sides[1], their_moments, placements[1])
     result: dict[str, Comparison] = defaultdict(Comparison)
+    for lines, words in zip(sides, (("seen", ABSENT), (ABSENT, "seen")), strict=True):
+        for kind, complaint in watch_complaints(lines):
+            result[kind].total += 1
+            found = Difference(f"/{complaint} (by itself)", *words)
+            result[kind].differences.append(found)
     for life in sorted(set(mine) | set(yours)):
         kind = life[0].partition(" ")[0]
         comparison = result[kind]

@@ -16,6 +16,7 @@ from lifecycle.cri.apis.container import (
 )
 from lifecycle.cri.apis.errors import RuntimeServiceError
 from lifecycle.cri.apis.events import ContainerEventType
+from lifecycle.cri.apis.image import Image
 from lifecycle.cri.apis.message import Fields
 from lifecycle.cri.apis.pod_sandbox import PodSandboxConfig
 from lifecycle.cri.apis.services import ObjectState
@@ -120,7 +121,7 @@ class HollowContainers(HollowState):
             log_path=self._log_path(pod_sandbox_id, config),
             image_id=image.id,
             resources=config.resources,
-            user=_user(config),
+            user=self._user(config, image),
             stop_signal=config.stop_signal,
         )
         message_path = config.annotations.get(TERMINATION_MESSAGE_PATH)
@@ -138,7 +139,7 @@ class HollowContainers(HollowState):
             sandbox.metadata.uid,
             self._hostname(pod_sandbox_id),
             self._environment(pod_sandbox_id, config),
-            self._files(pod_sandbox_id, config),
+            self._files(pod_sandbox_id, config, status.user),
             self._programs,
             now=self._clock.now,
             write=self._write,
@@ -156,7 +157,25 @@ class HollowContainers(HollowState):
         sandbox = self._configs[pod_sandbox_id]
         return sandbox.hostname or sandbox.metadata.name
 
-    def _files(self, pod_sandbox_id: str, config: ContainerConfig) -> FileSystem:
+    def _user(self, config: ContainerConfig, image: Image) -> Fields:
+        """Whom its first process would run as: what the config says, root where it does
+        not; the group is one of the groups, as in a real one.
+        """
+        context = config.security_context
+
+        def number(key: str) -> int | None:
+            value = context.get(key)
+            return value.get("value", 0) if isinstance(value, dict) else value
+
+        uid = int(number("run_as_user") or 0)
+        asked = number("run_as_group")
+        gid = self.images.group_of(image, uid) if asked is None else int(asked)
+        groups = sorted({gid, *(context.get("supplemental_groups") or ())})
+        return {"uid": uid, "gid": gid, "supplemental_groups": groups}
+
+    def _files(
+        self, pod_sandbox_id: str, config: ContainerConfig, user: Fields
+    ) -> FileSystem:
         sandbox = self._configs[pod_sandbox_id]
         image = config.user_specified_image or config.image
         etc: dict[str, Content] = {
@@ -178,7 +197,6 @@ class HollowContainers(HollowState):
             for mount in config.mounts
             if mount["container_path"] != message_path
         ]
-        user = _user(config)
         return FileSystem(
             etc,
             mounts,
@@ -325,18 +343,3 @@ class HollowContainers(HollowState):
                 "rpc error: code = Unknown desc = container is not running"
             )
         self.logs.reopen(container.status.log_path)
-
-
-def _user(config: ContainerConfig) -> Fields:
-    """Whom its first process would run as: what the config says, root where it does
-    not; the group is one of the groups, as in a real one.
-    """
-    context = config.security_context
-
-    def number(key: str) -> int:
-        value = context.get(key) or 0
-        return int(value.get("value", 0) if isinstance(value, dict) else value)
-
-    uid, gid = number("run_as_user"), number("run_as_group")
-    groups = sorted({gid, *(context.get("supplemental_groups") or ())})
-    return {"uid": uid, "gid": gid, "supplemental_groups": groups}

@@ -8,6 +8,7 @@ containerd's (`internal/cri/server/images/image_pull.go`, v2.x).
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable
+from dataclasses import replace
 from hashlib import sha256
 
 from lifecycle.cri.apis.errors import RuntimeServiceError
@@ -53,10 +54,20 @@ KIND_IMAGES: tuple[tuple[int, tuple[str, ...]], ...] = (
 )
 """Sizes and names of the images that the recorded kind nodes had from the start."""
 
+USERS = {"registry.k8s.io/coredns/coredns": (65532, 65532)}
+"""Repository → user and group that its images are for, as far as it was recorded. All
+others are for root.
+"""
+
 
 def digest_of(text: str) -> str:
     """A digest that an image of that name could have."""
     return "sha256:" + sha256(text.encode()).hexdigest()
+
+
+def _repositories(image: Image) -> list[str]:
+    names = (*image.repo_tags, *image.repo_digests)
+    return [split_reference(name)[0] for name in names]
 
 
 def _unresolved(name: str, why: str) -> RuntimeServiceError:
@@ -102,7 +113,18 @@ class HollowImages:
                 else Image(digest_of(image[1][0]), image[1], (), image[0])
             )
 
+    @staticmethod
+    def group_of(image: Image, uid: int) -> int:
+        """Which group a user has, as the image's `/etc/passwd` says; root's where it
+        does not know him.
+        """
+        users = dict(USERS[name] for name in _repositories(image) if name in USERS)
+        return users.get(uid, 0)
+
     def _add(self, image: Image) -> None:
+        user = next((USERS[n] for n in _repositories(image) if n in USERS), None)
+        if user and image.uid is None:
+            image = replace(image, uid=user[0])
         self._images[image.id] = image
         for name in (*image.repo_tags, *image.repo_digests, image.id):
             self._by_name[name] = image
