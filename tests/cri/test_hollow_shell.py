@@ -387,3 +387,16 @@ def test_variables_are_printed_and_a_shell_without_a_script_complains(
 ) -> None:
     told, _ = play(*command)
     assert (told.exit_code, told.stdout, told.stderr) == answer
+
+
+def test_a_shell_tells_its_commands_where_it_is_and_busybox_how_deep() -> None:
+    """As recorded of `env | sort` in a container of busybox; Debian's dash does not count."""
+
+    def told(text: str, image: str = "busybox:1.36") -> list[str]:
+        return [line for line in script(text, image)[1].split() if line.startswith(("PWD=", "SHLVL="))]
+
+    assert told("env") == ["PWD=/", "SHLVL=1"]
+    assert told("cd /tmp; sh -c env") == ["PWD=/tmp", "SHLVL=2"]
+    assert told("SHLVL=41; sh -c env") == ["PWD=/", "SHLVL=42"]
+    assert told("SHLVL=x; sh -c env") == ["PWD=/", "SHLVL=1"]
+    assert told("env", "nginx:1.27") == ["PWD=/"]

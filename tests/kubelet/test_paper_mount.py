@@ -10,6 +10,7 @@ from lifecycle.api.resources import resource
 from lifecycle.api.status import failure
 from lifecycle.client.rest import Client
 from lifecycle.kubelet.pod_host import PaperPodHost
+from lifecycle.kubelet.service_lister import ServiceLister
 from lifecycle.kubelet.token.token_manager import TokenManager
 from lifecycle.kubelet.volumemanager.references import ObjectReferences
 from tests.fake_api import FakeAPI
@@ -23,10 +24,22 @@ POD = {
 }
 
 
+def paper_host(client: Client) -> PaperPodHost:
+    references, tokens = ObjectReferences(client), TokenManager(client, Clock())
+    return PaperPodHost(references, tokens, {}, "127.0.0.1", services=ServiceLister(client), rng=Random(1))
+
+
 def test_it_looks_soon_then_less_and_less_often_and_begins_anew_once_all_was_there() -> None:
     async def main() -> None:
         client = Client(FakeAPI(), "kubelet/1")
-        host = PaperPodHost(ObjectReferences(client), TokenManager(client, Clock()), {}, "127.0.0.1", rng=Random(1))
+        host = PaperPodHost(
+            ObjectReferences(client),
+            TokenManager(client, Clock()),
+            {},
+            "127.0.0.1",
+            services=ServiceLister(client),
+            rng=Random(1),
+        )
         waits = [(await host.mount(POD)).retry_after for _ in range(7)]
         assert waits == [0.5, 1.0, 2.0, 4.0, 8.0, 10.0, 10.0]
         made = await client.create(resource("configmaps"), {"metadata": {"name": "y"}}, "default")
@@ -55,7 +68,14 @@ def test_a_token_that_is_refused_is_told_with_the_volume_that_wants_it() -> None
         api = FakeAPI()
         api.refuse = lambda request: failure(403, "Forbidden", "not today", {}) if "/token" in request.path else None
         client = Client(api, "kubelet/1")
-        host = PaperPodHost(ObjectReferences(client), TokenManager(client, Clock()), {}, "127.0.0.1", rng=Random(1))
+        host = PaperPodHost(
+            ObjectReferences(client),
+            TokenManager(client, Clock()),
+            {},
+            "127.0.0.1",
+            services=ServiceLister(client),
+            rng=Random(1),
+        )
         assert (await host.mount(pod)).failures == [("t", "failed to fetch token: not today")]
 
     run_virtual(main())

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import json
+from itertools import pairwise
 
 import pytest
 
@@ -177,5 +178,30 @@ def test_young_dead_runs_are_left_alone() -> None:
         assert (await collector.garbage_collect())[0] == [ids[0]]
         states = [status.state for status in await runtime.list_containers()]
         assert states == [ContainerState.EXITED] * 2
+
+    run_virtual(main())
+
+
+def test_an_image_that_cannot_be_had_is_looked_for_every_ten_seconds_however_long_the_back_off() -> None:
+    """Not each look is a pull. Both recorded kubelets looked twice and thrice between their third pull and their fourth."""
+
+    async def main() -> None:
+        async with small_cluster(nodes=ONE_NODE) as cluster:
+            pod = nginx("p")
+            pod["spec"]["containers"][0]["image"] = "nope.invalid/none:1"
+            await cluster.create_pod(pod)
+            looks: list[tuple[float, tuple[int, int]]] = []
+            begin = asyncio.get_running_loop().time()
+            for _ in range(200):
+                await asyncio.sleep(1)
+                counts = {event["reason"]: event.get("count", 1) for event in await cluster.events("default")}
+                look = counts.get("Pulling", 0), counts.get("BackOff", 0)
+                if not looks or look != looks[-1][1]:
+                    looks.append((asyncio.get_running_loop().time() - begin, look))
+            pauses = [later - earlier for (earlier, _), (later, _) in pairwise(looks[1:])]
+            assert len(pauses) >= 10
+            assert all(9 <= pause <= 17 for pause in pauses), pauses
+            pulls = [pulled for _, (pulled, _) in looks]
+            assert pulls[-1] == 5  # after 0, 10, 20, 40 and 80 seconds at the earliest
 
     run_virtual(main())

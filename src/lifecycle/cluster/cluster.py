@@ -24,6 +24,7 @@ from typing import TYPE_CHECKING, Any
 from lifecycle.api.clock import Clock
 from lifecycle.api.late_import import IN_A_TAB
 from lifecycle.api.names import NameSource
+from lifecycle.api.resources import resource
 from lifecycle.api.version import user_agent
 from lifecycle.api.wire import MASTERS, Object, UserInfo
 from lifecycle.apiserver.admission.type_checking import type_check
@@ -32,7 +33,7 @@ from lifecycle.apiserver.server.authority import kept_authority
 from lifecycle.apiserver.server.create_server_chain import create_server_chain
 from lifecycle.apiserver.server.generic_api_server import GenericAPIServer
 from lifecycle.client.rest import Client
-from lifecycle.client.shared_informer import SharedInformerFactory
+from lifecycle.client.shared_informer import SharedInformer, SharedInformerFactory
 from lifecycle.cluster import like
 from lifecycle.cluster.already_running import resume_pods
 from lifecycle.cluster.cluster_addons import (
@@ -107,6 +108,8 @@ class Cluster:
         self._planted_pods: list[Object] = []
         self._hollow_network = HollowNetwork()
         self._ways: HollowWays | None = None
+        self._services: SharedInformer | None = None
+        """What all hollow kubelets know of Services."""
 
     # -- life --------------------------------------------------------------------------
 
@@ -290,6 +293,13 @@ class Cluster:
             self._ways = HollowWays(self.proxies, lambda: self.dns, dice)
         return self._ways.of(shape.name, shape.address)
 
+    def _hollow_services(self, user: UserInfo) -> SharedInformer:
+        """Asked for by the first of them."""
+        if self._services is None:
+            client = self.client("kubelet", user)
+            self._services = SharedInformer(client, resource("services"))
+        return self._services
+
     def _start_kubelet(self, shape: NodeShape) -> None:
         user = UserInfo(
             f"system:node:{shape.name}", ("system:nodes", "system:authenticated")
@@ -326,6 +336,7 @@ class Cluster:
                 volume_files=self.runtimes[shape.name].volumes
                 if shape.name in self.runtimes
                 else None,
+                services=None if real else self._hollow_services(user),
             ),
         )
         self.kubelets[shape.name] = kubelet
@@ -380,6 +391,8 @@ class Cluster:
         """End what was started, in reverse order."""
         if hasattr(self, "supervisor"):
             await self.supervisor.stop()
+        if self._services is not None:
+            await self._services.stop()
         if self.proxies is not None:
             await self.proxies.stop()
         for runtime in self.runtimes.values():

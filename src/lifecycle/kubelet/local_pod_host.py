@@ -15,10 +15,8 @@ import random
 from collections.abc import Callable, Collection, Iterable, Mapping
 
 from lifecycle.api.clock import Clock
-from lifecycle.api.resources import resource
 from lifecycle.api.wire import Object
 from lifecycle.client.rest import Client
-from lifecycle.client.shared_informer import SharedInformer
 from lifecycle.kubelet.cm.cgroup_manager import (
     CgroupError,
     CgroupManager,
@@ -32,6 +30,7 @@ from lifecycle.kubelet.config.directories import PodDirectories
 from lifecycle.kubelet.container.runtime_helper import RuntimeHelper
 from lifecycle.kubelet.kubelet_configuration import LocalNode
 from lifecycle.kubelet.kubelet_pods.run_container_options import ContainerOptions
+from lifecycle.kubelet.service_lister import ServiceLister
 from lifecycle.kubelet.token.token_manager import TokenManager
 from lifecycle.kubelet.userns.userns_manager import UsernsManager
 from lifecycle.kubelet.volumemanager.references import ObjectReferences
@@ -65,7 +64,7 @@ class LocalPodHost:
     ) -> None:
         self._capacity = capacity
         self._node_pids = node.node_pids
-        self._services = SharedInformer(client, resource("services"))
+        self._services = ServiceLister(client)
         self.tokens = tokens
         self.directories = PodDirectories(node.root_dir)
         self.userns = UsernsManager(self.directories, supports_user_namespaces, rng)
@@ -103,7 +102,7 @@ class LocalPodHost:
             self.volumes,
             self.cgroups,
             references.get,
-            services=self._services.indexer.list,
+            services=self._services.list,
             host_ip=host_ip,
             allocatable=allocatable,
             cluster_dns=node.cluster_dns,
@@ -119,7 +118,6 @@ class LocalPodHost:
             self.qos_cgroups.start(self._capacity, self._node_pids)
 
     async def wait_for_services(self) -> None:
-        self._services.start()
         await self._services.wait_for_sync()
 
     async def stop(self) -> None:

@@ -27,6 +27,7 @@ from lifecycle.api.wire import Object
 from lifecycle.client.background_tasks import BackgroundTasks
 from lifecycle.client.events import EventRecorder
 from lifecycle.client.rest import Client
+from lifecycle.client.shared_informer import SharedInformer
 from lifecycle.cri.apis.events import ContainerEventResponse
 from lifecycle.cri.apis.runtime import Runtime
 from lifecycle.cri.apis.volume_files import VolumeFiles
@@ -91,6 +92,7 @@ from lifecycle.kubelet.runtime_state import RuntimeState
 from lifecycle.kubelet.server.auth import KubeletAuth
 from lifecycle.kubelet.server.handler import KubeletServer
 from lifecycle.kubelet.server.listener import KubeletListener, NoListener
+from lifecycle.kubelet.service_lister import ServiceLister
 from lifecycle.kubelet.stats.summary import Summary
 from lifecycle.kubelet.status.resize_conditions import PodResizeConditions
 from lifecycle.kubelet.status.status_manager import StatusManager
@@ -120,7 +122,8 @@ class Dependencies:
     `node_credentials`: what the node itself may pull with. `cpu_policy`: the CPU
     manager's, *none* without it. `summary()` is awaited for what is measured on the
     node; without it nobody is evicted. `on_step` hears of the steps of each pod's sync.
-    `volume_files`: who takes what a kubelet without a disk has to mount.
+    `volume_files`: who takes what a kubelet without a disk has to mount. `services`:
+    an informer that kubelets without a disk share.
     """
 
     client: Client
@@ -131,6 +134,7 @@ class Dependencies:
     summary: Callable[[], Awaitable[Summary]] | None = None
     on_step: OnStep = nobody_watches
     volume_files: VolumeFiles | None = None
+    services: SharedInformer | None = None
 
 
 def new_main_kubelet(config: KubeletConfiguration, deps: Dependencies) -> Kubelet:
@@ -397,6 +401,7 @@ def _pod_host(
             config.node_ip,
             volumes,
             config.cluster_dns,
+            services=ServiceLister(deps.client, deps.services),
             rng=rng,
         )
 

@@ -25,6 +25,7 @@ from lifecycle.kubelet.kubelet_pods.run_container_options import (
     PaperOptions,
     subpaths_only,
 )
+from lifecycle.kubelet.service_lister import ServiceLister
 from lifecycle.kubelet.token.token_manager import TokenManager
 from lifecycle.kubelet.userns.userns_manager import UsernsManager
 from lifecycle.kubelet.volumemanager.references import (
@@ -116,9 +117,11 @@ class PaperPodHost:
         volumes: PaperVolumes | None = None,
         cluster_dns: tuple[str, ...] = (),
         *,
+        services: ServiceLister,
         rng: random.Random,
     ) -> None:
         self._references = references
+        self._services = services
         self.userns = UsernsManager(None, lambda handler: True, rng)
         self.tokens = tokens
         self._volumes = volumes
@@ -131,16 +134,17 @@ class PaperPodHost:
             allocatable,
             subpaths_only if volumes is None else volumes.mounts,
             cluster_dns,
+            services.list,
         )
 
     def start(self) -> None:
         pass
 
     async def wait_for_services(self) -> None:
-        pass
+        await self._services.wait_for_sync()
 
     async def stop(self) -> None:
-        pass
+        await self._services.stop()
 
     def ensure_cgroups(
         self, pod: Object, active_pods: Callable[[], Iterable[Object]]

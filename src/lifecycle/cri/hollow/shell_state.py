@@ -58,8 +58,11 @@ class ShellState:
         self.name, *self.arguments = arguments
         self.code = 0
         self._evaluations = 0
-        self._variables = {"PWD": process.cwd, **process.env}
-        self._exported = set(process.env)
+        self._variables = {**process.env, "PWD": process.cwd}
+        if process.machine.has_busybox:  # dash does not count how deep it is
+            depth = process.env.get("SHLVL", "")
+            self._variables["SHLVL"] = str(int(depth if depth.isdigit() else 0) + 1)
+        self._exported = set(self._variables)
         self._options: set[str] = set()
         if parent is not None:
             self._variables = dict(parent._variables)

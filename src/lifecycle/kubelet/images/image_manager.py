@@ -49,11 +49,10 @@ REFERENCE = re.compile(
 class ImageError(Exception):
     """The image cannot be had. `reason` is what `waiting` says."""
 
-    def __init__(self, reason: str, message: str, retry_after: float = 10.0) -> None:
+    def __init__(self, reason: str, message: str) -> None:
         super().__init__(message)
         self.reason = reason
         self.message = message
-        self.retry_after = retry_after
 
 
 def repository(image: str) -> str:
@@ -181,11 +180,10 @@ class ImageManager:
         if self._backoff.is_in_backoff(key, started):
             message = f'Back-off pulling image "{image}"'
             event("Normal", "BackOff", message)
-            left = self._backoff.remaining(key, self._backoff.last_try(key), started)
+            # how long is not said: the pod's worker looks again every ten seconds
             raise ImageError(
                 "ImagePullBackOff",
                 f"{message}: ErrImagePull: {self._last_error.get(key, '')}",
-                left,
             )
         event("Normal", "Pulling", f'Pulling image "{image}"')
         name = repository(required_image)

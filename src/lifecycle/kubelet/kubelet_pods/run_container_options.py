@@ -52,10 +52,8 @@ def subpaths_only(
 
 class PaperOptions:
     """What a node that is not there can still say: a container's own environment, with
-    what is missing for it, and the mounts that `mounts` gives.
-
-    Service variables are left out: each of a thousand nodes would have to watch every
-    Service.
+    what is missing for it, and the mounts that `mounts` gives. `services()`: those that
+    are known.
     """
 
     def __init__(
@@ -67,8 +65,10 @@ class PaperOptions:
             [Object, Object, Mapping[str, str]], tuple[Mount, ...]
         ] = subpaths_only,
         cluster_dns: tuple[str, ...] = (),
+        services: Callable[[], Iterable[Object]] = tuple,
     ) -> None:
         self._get = get
+        self._services = services
         self._cluster_dns = cluster_dns
         self._mounts = mounts
         self._host_ip = host_ip
@@ -88,16 +88,15 @@ class PaperOptions:
         self, pod: Object, container: Object, pod_ip: str, event: Event
     ) -> tuple[tuple[tuple[str, str], ...], tuple[Mount, ...]]:
         """Environment and mounts. Raises ContainerEnvironmentError."""
-        envs: dict[str, str] = {}
-        if container.get("env") or container.get("envFrom"):
-            envs = await make_environment_variables(
-                pod,
-                container,
-                self._get,
-                status=addresses(pod, pod_ip, self._host_ip),
-                allocatable=self._allocatable,
-                event=event,
-            )
+        envs = await make_environment_variables(
+            pod,
+            container,
+            self._get,
+            services=self._services(),
+            status=addresses(pod, pod_ip, self._host_ip),
+            allocatable=self._allocatable,
+            event=event,
+        )
         try:
             mounts = self._mounts(pod, container, envs)
         except MountError as error:

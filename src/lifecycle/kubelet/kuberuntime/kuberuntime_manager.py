@@ -265,11 +265,11 @@ class RuntimeManager:
             image = await self._images.ensure_image_exists(pod, container, event)
         except ImageError as error:
             event("Warning", "Failed", f"Error: {error.reason}")
-            return StartFailure(error.reason, error.message, error.retry_after)
+            return StartFailure(error.reason, error.message)
         try:
             await self._ensure_image_volumes(pod, container)
         except ImageError as error:
-            return StartFailure(error.reason, error.message, error.retry_after)
+            return StartFailure(error.reason, error.message)
         attempt = runs[0].metadata.attempt + 1 if runs else 0
         try:
             config = await self._generate_container_config(
