@@ -74,9 +74,8 @@ def check_revision(text: str) -> None:
     storage layer returns the bare error.
     """
     is_number = text.isascii() and text.isdecimal()
-    digits = text.lstrip(
-        "0"
-    )  # a longer one need not be read to know that it is too large
+    # a longer one need not be read to know that it is too large
+    digits = text.lstrip("0")
     if not is_number or len(digits) > 20 or int(digits or 0) >= 1 << 64:
         why = "value out of range" if is_number else "invalid syntax"
         raise failure(500, "", f"strconv.ParseUint: parsing {go_quote(text)}: {why}")
