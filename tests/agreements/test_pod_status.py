@@ -29,8 +29,6 @@ def test_phases_states_conditions_events_and_logs_are_the_recorded_ones(cluster:
         "hook-before-the-program-listens",
         "probe-before-the-program-listens",
         "programs-that-look-at-their-machine",
-        "hollow-nodes-list-no-services",
-        "hollow-shells-keep-no-books",
     }
     assert table.rows[0].ours.endswith(" statuses")
     assert len(table.rows) == 8

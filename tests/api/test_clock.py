@@ -7,7 +7,7 @@ from datetime import UTC, datetime
 
 import pytest
 
-from lifecycle.api.clock import format_micro_time, format_time
+from lifecycle.api.clock import format_micro_time, format_nano_time, format_time
 
 
 @pytest.mark.parametrize(
@@ -22,6 +22,17 @@ from lifecycle.api.clock import format_micro_time, format_time
 )
 def test_a_micro_time_has_six_digits_and_rounds_into_the_next_second(seconds: float, text: str) -> None:
     assert format_micro_time(seconds) == text
+
+
+@pytest.mark.parametrize(
+    ("nanoseconds", "text"),
+    [
+        (0, "1970-01-01T00:00:00Z"), (100_000_000, "1970-01-01T00:00:00.1Z"), (1, "1970-01-01T00:00:00.000000001Z"),
+        (59_999_999_999, "1970-01-01T00:00:59.999999999Z"), (60_000_000_000, "1970-01-01T00:01:00Z"),
+    ],
+)  # fmt: skip
+def test_a_time_with_nanoseconds_has_as_many_digits_as_it_takes(nanoseconds: int, text: str) -> None:
+    assert format_nano_time(nanoseconds) == text
 
 
 def test_a_micro_time_is_what_the_calendar_says() -> None:

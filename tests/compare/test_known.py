@@ -164,18 +164,6 @@ CASES: dict[str, tuple[str, tuple[str, str], Told, list[Told]]] = {
         [("what their logs say, or why there are none", "/two/probe", "<p>", "<html>"),
          ("what their logs say, or why there are none", "/env/c", "(empty)", "A=1")],
     ),
-    "hollow-nodes-list-no-services": (
-        "kubelet", ("lifecycle", KIND),
-        ("what their logs say, or why there are none", "/env/c/KUBERNETES_SERVICE_PORT=443", 0, 1),
-        [("what their logs say, or why there are none", "/env/c/KUBERNETES_SERVICE_PORT=443", 1, 0),
-         ("what their logs say, or why there are none", "/env/c/A=1", 0, 1)],
-    ),
-    "hollow-shells-keep-no-books": (
-        "kubelet", ("lifecycle", KIND),
-        ("what their logs say, or why there are none", "/env/c/PWD=/", 0, 1),
-        [("what their logs say, or why there are none", "/env/c/PWD=/", 1, 0),
-         ("what their logs say, or why there are none", "/env/c/PWD=/root", 0, 1)],
-    ),
 }  # fmt: skip
 
 

@@ -97,3 +97,23 @@ def test_one_is_not_true():
     assert not compare({"a": 1}, {"a": True}).agrees
     assert not compare({"a": None}, {}).agrees
     assert not compare([], {}).agrees
+
+
+def test_a_revision_is_free_wherever_kubernetes_speaks_of_an_object():
+    for holder in ("metadata", "involvedObject", "regarding", "claimRef"):
+        assert Normaliser().normalise({holder: {"resourceVersion": "17"}}) == {
+            holder: {"resourceVersion": "<resourceVersion>"}
+        }
+    data = {"data": {"resourceVersion": "17"}}
+    assert Normaliser().normalise(data) == data
+
+
+def test_the_times_of_an_autoscalers_old_conditions_are_times():
+    conditions = '[{"type":"AbleToScale","lastTransitionTime":"2026-01-01T00:00:00Z"}]'
+    free = Normaliser().normalise(
+        {"annotations": {"autoscaling.alpha.kubernetes.io/conditions": conditions, "mine": conditions}}
+    )
+    assert free["annotations"]["autoscaling.alpha.kubernetes.io/conditions"] == conditions.replace(
+        "2026-01-01T00:00:00Z", "<time>"
+    )
+    assert free["annotations"]["mine"] == conditions

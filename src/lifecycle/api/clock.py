@@ -57,6 +57,12 @@ class Clock:
         """
         return format_micro_time(self.now())
 
+    def nano_timestamp(self) -> str:
+        """Go's `time.RFC3339Nano`: as many digits as it takes, up to nine, as the
+        kubelet notes when it saw a manifest.
+        """
+        return format_nano_time(round(self.now() * 1e9))
+
 
 def rfc3339(moment: datetime, timespec: str) -> str:
     """A moment of UTC as Go writes it, to `seconds` or `microseconds`: the year has
@@ -83,6 +89,13 @@ def format_micro_time(seconds: float) -> str:
     if micros == 1_000_000:
         second, micros = second + 1, 0
     return f"{_format_second(int(second))[:-1]}.{micros:06}Z"
+
+
+def format_nano_time(nanoseconds: int) -> str:
+    """Nanoseconds since 1970, without zeros at the end."""
+    second, fraction = divmod(nanoseconds, 1_000_000_000)
+    digits = f".{fraction:09}".rstrip("0").rstrip(".")
+    return f"{_format_second(second)[:-1]}{digits}Z"
 
 
 def parse_time(text: str) -> float:

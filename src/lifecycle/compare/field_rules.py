@@ -21,7 +21,7 @@ class ResourceVersion(FieldRule):
 
     name = "resource versions"
     _pattern = re.compile(r"[1-9][0-9]*")
-    _holders = ("metadata", "involvedObject", "regarding")
+    _holders = ("metadata", "involvedObject", "regarding", "claimRef")
 
     def mask(self, value: Any, site: Site) -> Masked | None:
         """Opaque numbers, of objects and of what speaks of them; `0` has a meaning of

@@ -93,6 +93,7 @@ class Time(TextRule):
         *("time", "startedAt", "finishedAt", "buildDate", "Created At"),
         *("kubernetes.io/config.seen", "kubectl.kubernetes.io/restartedAt"),
         "endpoints.kubernetes.io/last-change-trigger-time",
+        "autoscaling.alpha.kubernetes.io/conditions",
     )
     _precision: ClassVar = {0: "", 3: " with milliseconds", 6: " with microseconds"}
 

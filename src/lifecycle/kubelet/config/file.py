@@ -61,7 +61,7 @@ class SourceFile:
                         FILE,
                         str(file),
                         self._node_name,
-                        self._clock.micro_timestamp(),
+                        self._clock.nano_timestamp(),
                     )
                     # a pod that is only read again was seen when it was first read
                     annotations = static_pod["metadata"]["annotations"]

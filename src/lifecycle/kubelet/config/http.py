@@ -60,7 +60,7 @@ class SourceURL:
         if data == self._data:
             return
         self._data = data
-        now = self._clock.micro_timestamp()
+        now = self._clock.nano_timestamp()
         self._send(
             [
                 apply_defaults(p, HTTP, self._url, self._node_name, now)
