@@ -9,11 +9,14 @@ from typing import Any
 import pytest
 
 from lifecycle.api import fast_json
+from lifecycle.api.clock import Clock
 from lifecycle.api.resources import resource
 from lifecycle.api.wire import Object
-from lifecycle.apiserver.server.repair_ip_addresses import GRACE_PERIOD, INTERVAL
+from lifecycle.apiserver.server.repair_ip_addresses import GRACE_PERIOD, INTERVAL, _Repair
+from lifecycle.client.rest import Client
+from lifecycle.client.shared_informer import SharedInformerFactory
 from lifecycle.etcd.keys import registry_key
-from tests.apiserver.admission_server import Asker, play
+from tests.apiserver.admission_server import ROOT, Asker, play
 
 ADDRESSES = "/apis/networking.k8s.io/v1/ipaddresses"
 ADDRESS = "10.96.7.7"
@@ -74,6 +77,28 @@ async def planted(asker: Asker, obj: Object) -> None:
 
 
 OF_WEB = {"resource": "services", "namespace": "default", "name": "web"}
+
+
+def test_an_address_that_is_heard_of_after_its_service_is_not_missing() -> None:
+    class Told(list[str]):
+        def event(self, obj: Object, kind: str, reason: str, message: str) -> None:
+            self.append(reason)
+
+    async def scene(asker: Asker) -> None:
+        client = Client(asker.server.in_process_transport(ROOT), "test")
+        informers, told = SharedInformerFactory(client), Told()
+        repair = _Repair(client, informers, told, Clock())  # type: ignore[arg-type]
+        await asker.made(service())
+        await informers.wait_for_cache_sync()
+        while repair._service_keys:
+            repair._service_keys.done(await repair._service_keys.get())
+        assert repair._addresses.indexer.remove(ADDRESS) is not None  # as if nobody had told of it yet
+        await repair._sync_service("default/web")
+        assert told == []
+        assert await repair._service_keys.get() == "default/web"  # looked at once more
+        await informers.stop()
+
+    play(scene)
 
 
 def test_an_address_that_no_service_has_is_deleted_after_a_minute() -> None:

@@ -130,6 +130,10 @@ class _Repair:
             )
             return
         found = self._addresses.indexer.get_by_key(address)
+        if found is None and await self._is_stored(address):
+            # it was written before the Service, and is heard of after it
+            self._service_keys.add_after(meta_namespace_key(service), 1.0)
+            return
         if found is None:
             self._warn(
                 service,
@@ -217,6 +221,18 @@ class _Repair:
 
     def _warn(self, obj: Object, reason: str, message: str) -> None:
         self._recorder.event(obj, "Warning", reason, message)
+
+    async def _is_stored(self, address: str) -> bool:
+        """Whether there is an IPAddress of which the informer has not heard yet.
+        Upstream warns then, and finds out when it cannot make a second one.
+        """
+        try:
+            await self._client.get(self._addresses.resource, address)
+        except StatusError as error:
+            if error.code != 404:
+                raise
+            return False
+        return True
 
     async def _create(self, address: str, service: Object) -> None:
         await self._client.create(
