@@ -2,7 +2,7 @@
 
 A kubelet watches all Services. A thousand kubelets of one process would hold a thousand
 copies of them, and the API server would tell each; so nodes that are not there may
-share one informer, which whoever made it starts and stops.
+share one informer: the first that waits for it starts it, whoever made it stops it.
 
 Upstream: `pkg/kubelet/kubelet.go` (`serviceLister`, `serviceHasSynced`), v1.36.
 """
