@@ -5,17 +5,17 @@ from __future__ import annotations
 from tests.changeable import changeable
 
 CHANGEABLE = {
+    "apiserver.initializers.Stage",
     "claim_checks.deployment_life.Life",
     "claim_checks.informers.Seen",
-    "deployments.Sync",
+    "controllers.deployments.Sync",
     "dns_answers.DigAnswer",
-    "initializers.Stage",
-    "kubeconfig.Files",
-    "kubelet_scene.Scene",
-    "played_nodes.PlayedNode",
-    "pleg.Life",
-    "pod_status.Played",
-    "scheduling.Decision",
+    "kubectl.kubeconfig.Files",
+    "kubelet.kubelet_scene.Scene",
+    "kubelet.played_nodes.PlayedNode",
+    "kubelet.pleg.Life",
+    "kubelet.pod_status.Played",
+    "scheduler.scheduling.Decision",
 }
 """What is filled in step by step, or keeps a state: by module and name."""
 

@@ -5,10 +5,10 @@ from __future__ import annotations
 from tests.changeable import changeable
 
 CHANGEABLE = {
+    "http.wire.Request",
+    "http.wire.Response",
+    "http.wire.WatchFrame",
     "tracing.Span",
-    "wire.Request",
-    "wire.Response",
-    "wire.WatchFrame",
 }
 """What is filled in step by step, or keeps a state: by module and name."""
 
