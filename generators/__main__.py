@@ -9,6 +9,7 @@ import click
 
 from generators import (
     cri,
+    etcd,
     likeness,
     policy,
     programs,
@@ -37,6 +38,10 @@ FROM_KUBERNETES: dict[str, Callable[[Path, str], Tables]] = {
     "cri": lambda kubernetes, version: [
         (f"cri/{name}", table)
         for name, table in cri.generate(kubernetes, version).items()
+    ],
+    "etcd": lambda kubernetes, version: [
+        (f"etcd/{name}", table)
+        for name, table in etcd.generate(kubernetes, version).items()
     ],
 }
 FROM_RECORDINGS: dict[str, Callable[[Path, str], Tables]] = {
@@ -125,7 +130,7 @@ def _tables(
             f"{table} is made from Kubernetes' sources: --kubernetes PATH names a"
             f" checkout of kubernetes/kubernetes at {version} (of its staging/src/"
             "k8s.io, the folders api, apimachinery, apiextensions-apiserver,"
-            " kube-aggregator and cri-api are read)"
+            " kube-aggregator and cri-api are read, and etcd's in vendor)"
         )
     return FROM_KUBERNETES[table](kubernetes, version)
 

@@ -42,12 +42,15 @@ class ProtoFile:
     methods: list[ProtoMethod] = field(default_factory=list)
 
 
+OPTIONS = "options"
+"""What braces are called that declare nothing."""
+
 _OPEN = re.compile(r"(message|enum|service|oneof)\s+(\w+)\s*\{(\s*\})?")
 _MAP = re.compile(r"map<\s*\w+,\s*([\w.]+)>\s+(\w+)\s*=\s*(\d+)")
 _PLAIN = re.compile(r"(?:(optional|repeated)\s+)?([\w.]+)\s+(\w+)\s*=\s*(\d+)")
 _VALUE = re.compile(r"(\w+)\s*=\s*(-?\d+)")
 _RPC = re.compile(
-    r"rpc\s+(\w+)\s*\(\s*([\w.]+)\s*\)\s*returns\s*\(\s*(stream\s+)?([\w.]+)\s*\)"
+    r"rpc\s+(\w+)\s*\(\s*(?:stream\s+)?([\w.]+)\s*\)\s*returns\s*\(\s*(stream\s+)?([\w.]+)\s*\)"
 )
 
 
@@ -65,8 +68,11 @@ def read_proto(path: Path) -> ProtoFile:
         elif row.startswith("}"):
             if around:
                 around.pop()
-        elif around and row:
-            _read_row(declared, around, row)
+        elif row:
+            if around and around[-1][0] != OPTIONS:
+                _read_row(declared, around, row)
+            if row.endswith("{"):
+                around.append((OPTIONS, ""))
     return declared
 
 
@@ -75,7 +81,7 @@ def _without_comments(text: str) -> str:
 
 
 def _name(around: list[tuple[str, str]]) -> str:
-    return ".".join(name for kind, name in around if kind != "oneof")
+    return ".".join(name for kind, name in around if kind not in ("oneof", OPTIONS))
 
 
 def _declare(declared: ProtoFile, around: list[tuple[str, str]]) -> None:

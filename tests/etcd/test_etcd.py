@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from pathlib import Path
 
 import pytest
 from aiohttp import web
 
 from lifecycle.etcd.etcd import EtcdStore
+from lifecycle.etcd.messages import Message
 from lifecycle.etcd.store import CompactedError, StoreError, UnavailableError, Watch, prefix_end
 from tests.etcd.real_etcd import RealEtcd, real_etcd
 
@@ -55,13 +56,13 @@ def test_many_who_want_to_catch_up_share_few_questions(etcd: RealEtcd) -> None:
     async def main() -> None:
         store = await EtcdStore.open(etcd.url)
         asked = []
-        call = store._gateway.call
+        call = store._client.call
 
-        async def counting(path: str, message: dict[str, object]) -> dict[str, object]:
-            asked.append(path)
-            return await call(path, message)
+        async def counting(name: str, fields: Mapping[str, object]) -> Message:
+            asked.append(name)
+            return await call(name, fields)
 
-        store._gateway.call = counting  # type: ignore[method-assign]
+        store._client.call = counting  # type: ignore[method-assign]
         await asyncio.gather(*(store.catch_up() for _ in range(200)))
         assert 1 <= len(asked) <= 3
         await store.close()
@@ -148,7 +149,7 @@ def test_what_is_not_an_etcd_is_said() -> None:
         site = web.TCPSite(runner, "127.0.0.1", 0)
         await site.start()
         port = runner.addresses[0][1]
-        with pytest.raises(StoreError, match="not an answer of etcd: hello"):
+        with pytest.raises(StoreError, match=r"http://127\.0\.0\.1:\d+ is not an etcd"):
             await EtcdStore.open(f"http://127.0.0.1:{port}")
         await runner.cleanup()
         with pytest.raises(UnavailableError, match="Unavailable"):

@@ -35,7 +35,7 @@ from lifecycle.etcd.store import (
     prefix_end,
 )
 from lifecycle.etcd.watches import EventWatch, Watches
-from tests.etcd.fake_gateway import FakeGateway
+from tests.etcd.fake_client import FakeClient
 
 KEYS = [
     "/registry/pods/a/x",
@@ -129,7 +129,7 @@ def test_the_store_in_a_file_answers_as_the_one_in_memory(steps: list[tuple[str,
 @settings(max_examples=60)
 def test_the_store_behind_a_gateway_answers_as_the_one_in_memory(steps: list[tuple[str, Any, Any, int]]) -> None:
     def behind() -> Store:
-        fake = FakeGateway()
+        fake = FakeClient()
         return EtcdStore(fake, fake.store.revision)  # type: ignore[arg-type]
 
     assert _play(behind, steps) == _play(MemoryStore, steps)

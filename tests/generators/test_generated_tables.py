@@ -14,7 +14,7 @@ import pytest
 from click.testing import CliRunner
 from generators.go_source import PACKAGES, STAGING
 
-from generators import cri, likeness, policy, protobuf, published, served_version, step_times, types
+from generators import cri, etcd, likeness, policy, protobuf, published, served_version, step_times, types
 from lifecycle.api.published import KUBERNETES_VERSION
 from lifecycle.cluster import like
 from tests.conftest import RECORDINGS
@@ -99,6 +99,46 @@ message GoRequest {
 }
 """
 
+RPC_PROTO = """
+option (options.swagger) = {
+  security: {
+    key: "k";
+  }
+};
+service KV {
+  rpc Range(RangeRequest) returns (RangeResponse) {
+      option (google.api.http) = {
+        post: "/v3/kv/range"
+    };
+  }
+  rpc Put(PutRequest) returns (PutResponse) {}
+}
+service Watch {
+  rpc Watch(stream WatchRequest) returns (stream WatchResponse) {}
+}
+message RangeRequest {
+  option (versionpb.etcd_version_msg) = "3.0";
+  enum SortOrder {
+    option (versionpb.etcd_version_enum) = "3.0";
+    NONE = 0;
+    ASCEND = 1;
+  }
+  bytes key = 1;
+  SortOrder order = 5 [(versionpb.etcd_version_field)="3.1"];
+}
+message RangeResponse {
+  repeated mvccpb.KeyValue kvs = 2;
+}
+message PutRequest {
+  bytes key = 1;
+}
+message PutResponse {}
+message WatchRequest {}
+message WatchResponse {
+  RangeResponse range = 1;
+}
+"""
+
 
 @pytest.fixture
 def checkout(tmp_path: Path) -> Path:
@@ -111,6 +151,9 @@ def checkout(tmp_path: Path) -> Path:
     (core / "generated.proto").write_text(GENERATED_PROTO)
     (tmp_path / cri.SOURCE).parent.mkdir(parents=True)
     (tmp_path / cri.SOURCE).write_text(API_PROTO)
+    for source, text in zip(etcd.SOURCES, (RPC_PROTO, "message KeyValue {\n  bytes key = 1;\n}\n"), strict=True):
+        (tmp_path / source).parent.mkdir(parents=True)
+        (tmp_path / source).write_text(text)
     return tmp_path
 
 
@@ -156,6 +199,24 @@ def test_a_message_that_go_does_not_know_is_no_table(checkout: Path) -> None:
     proto.write_text(GENERATED_PROTO.replace("= 3;", "= 13;"))
     with pytest.raises(ValueError, match=r"core/v1\.Thing: no Go field of number 13"):
         protobuf.generate(checkout, "v9.9.9")
+
+
+def test_of_etcds_calls_there_is_what_a_store_asks_and_is_answered_and_no_more(checkout: Path) -> None:
+    tables = etcd.generate(checkout, "v9.9.9")
+    assert rows(tables["fields.tsv"]) == [
+        "message\tnumber\tname\ttype\tlabel",
+        "KeyValue\t1\tkey\tbytes\tone",
+        "RangeRequest\t1\tkey\tbytes\tone",
+        "RangeRequest\t5\torder\tSortOrder\tone",
+        "RangeResponse\t2\tkvs\tKeyValue\tlist",
+        "WatchRequest\t0\t-\t-\tempty",
+        "WatchResponse\t1\trange\tRangeResponse\tone",
+    ]
+    assert rows(tables["enums.tsv"]) == [
+        "enum\tnumber\tname",
+        "RangeRequest.SortOrder\t0\tNONE",
+        "RangeRequest.SortOrder\t1\tASCEND",
+    ]
 
 
 def test_the_runtime_interface_becomes_three_tables(checkout: Path) -> None:

@@ -1,16 +1,13 @@
 """CRI's wire format: protobuf messages made at run time from tables of names and
 numbers.
 
-A message is a list of (number, name, type, label) facts; `fields.tsv` holds them for
-every message of `runtime.v1`, `enums.tsv` the values of its enums, `methods.tsv` the
-calls of its two services. From these, descriptors are built when they are first needed;
-no generated code is involved. `fill` writes plain dicts into a message, `fields_of`
-reads them back: field names as in the table, enums by name, unset and zero fields left
-out.
+`fields.tsv` holds every message of `runtime.v1`, `enums.tsv` the values of its enums,
+`methods.tsv` the calls of its two services. `fill` writes plain dicts into a message,
+`fields_of` reads them back: field names as in the table, enums by name, unset and zero
+fields left out.
 
-Upstream: `cri-api/pkg/apis/runtime/v1/api.proto` v0.36.2. Map keys are always strings.
-`KeyValue.value` is `bytes` since v1.36 and was `string` before: the same bytes on the
-wire.
+Upstream: `cri-api/pkg/apis/runtime/v1/api.proto` v0.36.2. `KeyValue.value` is
+`bytes` since v1.36 and was `string` before: the same bytes on the wire.
 """
 
 from __future__ import annotations
@@ -20,25 +17,12 @@ from dataclasses import dataclass
 from functools import cache
 from typing import Any
 
-from google.protobuf import descriptor_pb2, descriptor_pool, message_factory
 from google.protobuf.message import Message
 
+from lifecycle.api.protobuf.declared import declared_messages
 from lifecycle.api.tables import table_lines
 
 PACKAGE = "runtime.v1"
-
-Field = descriptor_pb2.FieldDescriptorProto
-
-_SCALARS = {
-    "bool": Field.TYPE_BOOL,
-    "bytes": Field.TYPE_BYTES,
-    "double": Field.TYPE_DOUBLE,
-    "int32": Field.TYPE_INT32,
-    "int64": Field.TYPE_INT64,
-    "string": Field.TYPE_STRING,
-    "uint32": Field.TYPE_UINT32,
-    "uint64": Field.TYPE_UINT64,
-}
 
 
 @dataclass(slots=True, frozen=True)
@@ -67,78 +51,10 @@ def methods() -> dict[str, Method]:
     return {row[1]: Method(*row) for row in _rows("methods.tsv")}
 
 
-def _declare(file: Any, nested: dict[str, Any], name: str) -> Any:
-    """The declaration of a message; a dotted name stands inside another message."""
-    if name not in nested:
-        outer, _, inner = name.rpartition(".")
-        holder = (
-            _declare(file, nested, outer).nested_type if outer else file.message_type
-        )
-        nested[name] = holder.add(name=inner or name)
-    return nested[name]
-
-
-def _add_field(
-    declared: Any, enums: Mapping[str, str], full: str, row: list[str]
-) -> None:
-    _, number, name, kind, label = row
-    target = declared
-    if label == "map":  # on the wire: a list of messages with a key and a value
-        entry = declared.nested_type.add(
-            name="".join(part.capitalize() for part in name.split("_")) + "Entry"
-        )
-        entry.options.map_entry = True
-        entry.field.add(
-            name="key", number=1, type=Field.TYPE_STRING, label=Field.LABEL_OPTIONAL
-        )
-        declared.field.add(
-            name=name,
-            number=int(number),
-            label=Field.LABEL_REPEATED,
-            type=Field.TYPE_MESSAGE,
-            type_name=f".{PACKAGE}.{full}.{entry.name}",
-        )
-        target, name, number = entry, "value", "2"
-    field = target.field.add(name=name, number=int(number))
-    field.label = Field.LABEL_REPEATED if label == "list" else Field.LABEL_OPTIONAL
-    if kind in _SCALARS:
-        field.type = _SCALARS[kind]
-        return
-    scope = enums.get(f"{full}.{kind}") or enums.get(kind)
-    field.type = Field.TYPE_ENUM if scope else Field.TYPE_MESSAGE
-    field.type_name = f".{PACKAGE}.{scope or kind}"
-
-
 @cache
 def _classes() -> dict[str, type[Message]]:
     """Every message class of the package, by its name."""
-    file = descriptor_pb2.FileDescriptorProto(
-        name="runtime/v1/api.proto", package=PACKAGE, syntax="proto3"
-    )
-    nested: dict[str, Any] = {}
-    rows = _rows("fields.tsv")
-    for row in rows:
-        _declare(file, nested, row[0])
-    enums: dict[str, Any] = {}
-    for name, number, value in _rows("enums.tsv"):
-        outer, _, inner = name.rpartition(".")
-        if name not in enums:
-            holder = (
-                _declare(file, nested, outer).enum_type if outer else file.enum_type
-            )
-            enums[name] = holder.add(name=inner or name)
-        enums[name].value.add(name=value, number=int(number))
-    for row in rows:
-        if row[4] != "empty":
-            _add_field(nested[row[0]], {name: name for name in enums}, row[0], row)
-    pool = descriptor_pool.DescriptorPool()
-    pool.Add(file)
-    return {
-        name: message_factory.GetMessageClass(
-            pool.FindMessageTypeByName(f"{PACKAGE}.{name}")
-        )
-        for name in nested
-    }
+    return declared_messages(PACKAGE, _rows("fields.tsv"), _rows("enums.tsv"))
 
 
 def message_class(name: str) -> type[Message]:
@@ -192,7 +108,7 @@ def _scalar(field: Any, value: Any) -> Any:
         if known is None:
             raise ValueError(f"{field.enum_type.name} has no value {value!r}")
         return known.number
-    if field.type == Field.TYPE_BYTES and isinstance(value, str):
+    if field.type == field.TYPE_BYTES and isinstance(value, str):
         return value.encode("utf-8", "surrogateescape")
     return value
 

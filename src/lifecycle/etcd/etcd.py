@@ -7,25 +7,18 @@ write here returns only when its own change has come by.
 
 Upstream: `apiserver/pkg/storage/etcd3/store.go` (`Create`, `GuaranteedUpdate`,
 `GetList`), v1.36; when to compact, the API server says (`storage/compactor`). Left out:
-what `gateway` leaves out; retrying (a client is told, and tries again).
+what `client` leaves out; retrying (a client is told, and tries again).
 """
 
 from __future__ import annotations
 
 import contextlib
+from collections.abc import Mapping
+from typing import Any
 
+from lifecycle.etcd.client import COMPACTED, FUTURE, Client, current_revision
 from lifecycle.etcd.follower import Follower
-from lifecycle.etcd.gateway import (
-    COMPACTED,
-    FUTURE,
-    Gateway,
-    Message,
-    current_revision,
-    encoded,
-    encoded_bytes,
-    key_value,
-    revision_of,
-)
+from lifecycle.etcd.messages import Message, key_value
 from lifecycle.etcd.store import (
     CompactedError,
     FutureRevisionError,
@@ -47,23 +40,23 @@ class EtcdStore:
 
     remote = True
 
-    def __init__(self, gateway: Gateway, revision: int) -> None:
-        self._gateway = gateway
-        self._follower = Follower(gateway, revision)
+    def __init__(self, client: Client, revision: int) -> None:
+        self._client = client
+        self._follower = Follower(client, revision)
 
     @classmethod
     async def open(cls, url: str) -> EtcdStore:
         """Connect to `http://host:port`. Raises UnavailableError, StoreError if there
         is no etcd of version 3.4 or later.
         """
-        gateway = Gateway(url)
+        client = Client(url)
         try:
-            version = await gateway.version()
+            version = await client.version()
             if tuple(map(int, version.split(".")[:2])) < OLDEST:
                 raise StoreError(f"etcd {version} is too old: 3.4 or later")
-            return cls(gateway, await current_revision(gateway))
+            return cls(client, await current_revision(client))
         except BaseException:
-            await gateway.close()
+            await client.close()
             raise
 
     @property
@@ -87,9 +80,9 @@ class EtcdStore:
     async def get(self, key: str, revision: int = 0) -> KeyValue | None:
         """The key now or at a revision."""
         answer = await self._history_call(
-            "/v3/kv/range", {"key": encoded(key), "revision": str(revision)}
+            "Range", {"key": key.encode(), "revision": revision}
         )
-        return key_value(answer["kvs"][0]) if answer.get("kvs") else None
+        return key_value(answer.kvs[0]) if answer.kvs else None
 
     async def range(
         self, start: str, end: str, *, revision: int = 0, limit: int = 0
@@ -101,33 +94,33 @@ class EtcdStore:
         size, now, count = PAGE, 0, 0
         while True:
             page_limit = min(size, limit - len(kvs)) if limit else size
-            message = {
-                "range_end": encoded(end),
-                "revision": str(revision),
-                "limit": str(page_limit),
+            fields = {
+                "key": (kvs[-1].key + "\0" if kvs else start).encode(),
+                "range_end": end.encode(),
+                "revision": revision,
+                "limit": page_limit,
             }
-            message["key"] = encoded(kvs[-1].key + "\0" if kvs else start)
             try:
-                answer = await self._history_call("/v3/kv/range", message)
+                answer = await self._history_call("Range", fields)
             except StoreError as error:
                 if LARGER not in str(error) or size == 1:
                     raise
-                # the gateway of some versions takes no more than 4 MB at once
+                # what stands between may take no more than 4 MB at once
                 size = max(size // 4, 1)
                 continue
             if not now:
-                now, count = revision_of(answer), int(answer.get("count", 0))
+                now, count = answer.header.revision, answer.count
                 revision = revision or now
-            kvs += map(key_value, answer.get("kvs") or ())
-            if not answer.get("more") or len(kvs) == limit:
+            kvs += map(key_value, answer.kvs)
+            if not answer.more or len(kvs) == limit:
                 return RangeResult(kvs, now, count, len(kvs) < count)
 
-    async def _history_call(self, path: str, message: Message) -> Message:
+    async def _history_call(self, name: str, fields: Mapping[str, Any]) -> Message:
         """A call with a revision in it. etcd says that one is gone or not there yet;
         our errors also say how far one can go.
         """
         try:
-            return await self._gateway.call(path, message)
+            return await self._client.call(name, fields)
         except StoreError as error:
             if FUTURE in str(error):
                 raise FutureRevisionError(self.revision) from None
@@ -150,49 +143,41 @@ class EtcdStore:
         self, key: str, value: bytes, *, expected: int | None = None, lease: int = 0
     ) -> int | None:
         """Compare and swap; the new revision, or None if the comparison failed."""
-        message = {
-            "key": encoded(key),
-            "value": encoded_bytes(value),
-            "lease": str(lease),
-        }
-        return await self._transaction(key, {"request_put": message}, expected)
+        fields = {"key": key.encode(), "value": value, "lease": lease}
+        return await self._transaction(key, {"request_put": fields}, expected)
 
     async def delete(self, key: str, *, expected: int | None = None) -> int | None:
         """Compare and delete; the new revision, or None if absent or the comparison
         failed.
         """
         return await self._transaction(
-            key, {"request_delete_range": {"key": encoded(key)}}, expected
+            key, {"request_delete_range": {"key": key.encode()}}, expected
         )
 
     async def _transaction(
-        self, key: str, request: Message, expected: int | None
+        self, key: str, request: Mapping[str, Any], expected: int | None
     ) -> int | None:
-        message: Message = {"success": [request]}
+        fields: dict[str, Any] = {"success": [request]}
         if expected is not None:
-            message["compare"] = [
-                {
-                    "key": encoded(key),
-                    "target": "MOD",
-                    "mod_revision": str(expected),
-                    "result": "EQUAL",
-                }
-            ]
+            compared = {"key": key.encode(), "target": "MOD", "mod_revision": expected}
+            fields["compare"] = [{**compared, "result": "EQUAL"}]
         with self._follower.writing(key):
             try:
-                answer = await self._gateway.call("/v3/kv/txn", message)
+                answer = await self._client.call("Txn", fields)
             except StoreError as error:
                 raise (
                     RequestTooLargeError() if LARGER in str(error) else error
-                ) from None  # its gateway was first to refuse
-        revision = revision_of(answer)
+                ) from None  # gRPC was first to refuse
+        revision: int = answer.header.revision
         await self._follower.until(
             revision
         )  # a refused write waits as well: then its caller sees what was faster
-        if not answer.get("succeeded"):
+        if not answer.succeeded:
             return None
-        deletion = answer["responses"][0].get("response_delete_range")
-        return revision if deletion is None or deletion.get("deleted") else None
+        done = answer.responses[0]
+        if done.HasField("response_delete_range"):
+            return revision if done.response_delete_range.deleted else None
+        return revision
 
     # -- watches, leases, history ------------------------------------------------------
 
@@ -206,28 +191,21 @@ class EtcdStore:
         """A lease of `ttl` seconds; etcd lets none be shorter than its election
         timeout.
         """
-        return int(
-            (await self._gateway.call("/v3/lease/grant", {"TTL": str(ttl)}))["ID"]
-        )
+        return int((await self._client.call("LeaseGrant", {"TTL": ttl})).ID)
 
     async def revoke(self, lease: int) -> None:
         """End a lease and delete its keys. Raises LeaseNotFoundError."""
-        await self._follower.until(
-            revision_of(
-                await self._gateway.call("/v3/lease/revoke", {"ID": str(lease)})
-            )
-        )
+        answer = await self._client.call("LeaseRevoke", {"ID": lease})
+        await self._follower.until(answer.header.revision)
 
     async def compact(self, revision: int) -> None:
         """Forget what was before a revision; the state at that revision stays
         readable.
         """
-        await self._history_call(
-            "/v3/kv/compaction", {"revision": str(revision), "physical": True}
-        )
+        await self._history_call("Compact", {"revision": revision, "physical": True})
         self._follower.forget(revision)
 
     async def close(self) -> None:
         """End all watches, close the connections."""
         await self._follower.close()
-        await self._gateway.close()
+        await self._client.close()

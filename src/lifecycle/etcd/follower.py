@@ -30,7 +30,8 @@ import contextlib
 from collections import deque
 from collections.abc import AsyncGenerator, Iterator
 
-from lifecycle.etcd.gateway import Gateway, current_revision, encoded, event_of
+from lifecycle.etcd.client import Client, current_revision
+from lifecycle.etcd.messages import event_of
 from lifecycle.etcd.store import CompactedError, Event, StoreError, UnavailableError
 from lifecycle.etcd.watches import EventWatch, Watches
 
@@ -43,10 +44,10 @@ asked.
 class Follower:
     """The watch on all keys, from a revision on, and the watches fed by it."""
 
-    def __init__(self, gateway: Gateway, revision: int) -> None:
+    def __init__(self, client: Client, revision: int) -> None:
         self.revision = revision
         self.problem = ""
-        self._gateway = gateway
+        self._client = client
         self._log: deque[Event] = deque()
         self._log_start = revision  # all events after it are in the log
         self._watches = Watches()
@@ -81,7 +82,7 @@ class Follower:
         async with self._asking:
             # for who comes from here on, the answer to this question may be too old
             self._next_question = None
-            revision = await current_revision(self._gateway)
+            revision = await current_revision(self._client)
         await self.until(revision)
 
     @contextlib.contextmanager
@@ -157,7 +158,7 @@ class Follower:
         and it goes on from now.
         """
         with contextlib.suppress(StoreError):
-            self.revision = self._log_start = await current_revision(self._gateway)
+            self.revision = self._log_start = await current_revision(self._client)
             self._log.clear()
             self._watches.end(error)
             self._wake()
@@ -166,27 +167,25 @@ class Follower:
         """What changed from a revision on, as etcd tells it, each revision in one
         piece. Raises CompactedError, StoreError.
         """
-        everything = {"key": encoded("\0"), "range_end": encoded("\0")}
         create = {
-            **everything,
-            "start_revision": str(first),
+            "key": b"\0",
+            "range_end": b"\0",
+            "start_revision": first,
             "prev_kv": True,
             "fragment": True,
         }
         events: list[Event] = []
-        async with contextlib.aclosing(
-            self._gateway.stream("/v3/watch", {"create_request": create})
-        ) as answers:
+        async with contextlib.aclosing(self._client.watch(create)) as answers:
             async for answer in answers:
                 self.problem = ""
-                if int(answer.get("compact_revision", 0)):
-                    raise CompactedError(int(answer["compact_revision"]))
-                if answer.get("canceled"):
+                if answer.compact_revision:
+                    raise CompactedError(answer.compact_revision)
+                if answer.canceled:
                     raise UnavailableError(
-                        f"etcdserver: watch canceled: {answer.get('cancel_reason', '')}"
+                        f"etcdserver: watch canceled: {answer.cancel_reason}"
                     )
-                events += map(event_of, answer.get("events") or ())
-                if events and not answer.get("fragment"):
+                events += map(event_of, answer.events)
+                if events and not answer.fragment:
                     yield events
                     events = []
         raise UnavailableError("etcdserver: watch ended")

@@ -4,17 +4,16 @@ from __future__ import annotations
 
 import asyncio
 import itertools
-from base64 import b64encode
 from collections.abc import Awaitable, Callable
 from typing import Any
 
 import pytest
 
 from lifecycle.api.loop.clock import run_virtual
-from lifecycle.etcd import follower, gateway
+from lifecycle.etcd import follower
 from lifecycle.etcd.conformance import CHECKS, run_check
 from lifecycle.etcd.etcd import PAGE, EtcdStore
-from lifecycle.etcd.gateway import encoded
+from lifecycle.etcd.messages import Message
 from lifecycle.etcd.store import (
     CompactedError,
     FutureRevisionError,
@@ -24,19 +23,19 @@ from lifecycle.etcd.store import (
     StoreError,
     UnavailableError,
 )
-from tests.etcd.fake_gateway import AWAY, FakeGateway
+from tests.etcd.fake_client import AWAY, FakeClient, Fields
 
 PODS = "/registry/pods/"
 END = "/registry/pods0"
 
 
-def opened(fake: FakeGateway) -> EtcdStore:
+def opened(fake: FakeClient) -> EtcdStore:
     return EtcdStore(fake, fake.store.revision)  # type: ignore[arg-type]
 
 
-def play(main: Callable[[FakeGateway, EtcdStore], Awaitable[None]]) -> None:
+def play(main: Callable[[FakeClient, EtcdStore], Awaitable[None]]) -> None:
     async def whole() -> None:
-        fake = FakeGateway()
+        fake = FakeClient()
         store = opened(fake)
         await main(fake, store)
         await store.close()
@@ -54,7 +53,7 @@ def play(main: Callable[[FakeGateway, EtcdStore], Awaitable[None]]) -> None:
 @pytest.mark.parametrize("check", [name for name in CHECKS if name != "many_keys_come_back_whole"])
 def test_a_store_over_messages_keeps_the_promises_of_all(check: str, how: str) -> None:
     async def store() -> Store:
-        fake = FakeGateway()
+        fake = FakeClient()
         fake.fragments, fake.delay = how == "fragments", 0.01 if how == "late" else 0.0
         return opened(fake)
 
@@ -62,62 +61,53 @@ def test_a_store_over_messages_keeps_the_promises_of_all(check: str, how: str) -
 
 
 @pytest.mark.parametrize(
-    ("call", "path", "message"),
+    ("call", "name", "fields"),
     [
-        (lambda s: s.get("/a"), "/v3/kv/range", {"key": encoded("/a"), "revision": "0"}),
-        (lambda s: s.get("/a", 1), "/v3/kv/range", {"key": encoded("/a"), "revision": "1"}),
+        (lambda s: s.get("/a"), "Range", {"key": b"/a", "revision": 0}),
+        (lambda s: s.get("/a", 1), "Range", {"key": b"/a", "revision": 1}),
+        (lambda s: s.range("/a", "/b"), "Range", {"key": b"/a", "range_end": b"/b", "revision": 0, "limit": 1000}),
         (
-            lambda s: s.range("/a", "/b"), "/v3/kv/range",
-            {"key": encoded("/a"), "range_end": encoded("/b"), "revision": "0", "limit": "1000"},
+            lambda s: s.range("/a", "/b", revision=1, limit=7), "Range",
+            {"key": b"/a", "range_end": b"/b", "revision": 1, "limit": 7},
         ),
         (
-            lambda s: s.range("/a", "/b", revision=1, limit=7), "/v3/kv/range",
-            {"key": encoded("/a"), "range_end": encoded("/b"), "revision": "1", "limit": "7"},
+            lambda s: s.put("/a", b"v"), "Txn",
+            {"success": [{"request_put": {"key": b"/a", "value": b"v", "lease": 0}}]},
         ),
         (
-            lambda s: s.put("/a", b"v"), "/v3/kv/txn",
-            {"success": [{"request_put": {"key": encoded("/a"), "value": b64encode(b"v").decode(), "lease": "0"}}]},
-        ),
-        (
-            lambda s: s.delete("/a", expected=7), "/v3/kv/txn",
+            lambda s: s.delete("/a", expected=7), "Txn",
             {
-                "success": [{"request_delete_range": {"key": encoded("/a")}}],
-                "compare": [{"key": encoded("/a"), "target": "MOD", "mod_revision": "7", "result": "EQUAL"}],
+                "success": [{"request_delete_range": {"key": b"/a"}}],
+                "compare": [{"key": b"/a", "target": "MOD", "mod_revision": 7, "result": "EQUAL"}],
             },
         ),
-        (lambda s: s.grant(60), "/v3/lease/grant", {"TTL": "60"}),
-        (lambda s: s.catch_up(), "/v3/kv/range", {"key": encoded("/registry/"), "count_only": True}),
-        (lambda s: s.compact(1), "/v3/kv/compaction", {"revision": "1", "physical": True}),
+        (lambda s: s.grant(60), "LeaseGrant", {"TTL": 60}),
+        (lambda s: s.catch_up(), "Range", {"key": b"/registry/", "count_only": True}),
+        (lambda s: s.compact(1), "Compact", {"revision": 1, "physical": True}),
     ],
 )  # fmt: skip
-def test_what_etcd_is_asked(call: Callable[[EtcdStore], Awaitable[Any]], path: str, message: dict[str, Any]) -> None:
-    async def main(fake: FakeGateway, store: EtcdStore) -> None:
+def test_what_etcd_is_asked(call: Callable[[EtcdStore], Awaitable[Any]], name: str, fields: dict[str, Any]) -> None:
+    async def main(fake: FakeClient, store: EtcdStore) -> None:
         await call(store)
-        assert fake.asked[0] == (path, message)
+        assert fake.asked[0] == (name, fields)
 
     play(main)
 
 
 def test_the_watch_is_on_all_keys_and_goes_on_where_it_was() -> None:
-    async def main(fake: FakeGateway, store: EtcdStore) -> None:
+    async def main(fake: FakeClient, store: EtcdStore) -> None:
         await store.put("/a", b"1")
         fake.interrupt({"events": []})  # ended, with nothing said
         await asyncio.sleep(1)
         await store.put("/a", b"2")
-        everything = {
-            "path": "/v3/watch",
-            "key": encoded("\0"),
-            "range_end": encoded("\0"),
-            "prev_kv": True,
-            "fragment": True,
-        }
-        assert fake.streams == [everything | {"start_revision": revision} for revision in ("2", "3")]
+        everything = {"key": b"\0", "range_end": b"\0", "prev_kv": True, "fragment": True}
+        assert fake.streams == [everything | {"start_revision": revision} for revision in (2, 3)]
 
     play(main)
 
 
 def test_a_broken_watch_is_opened_again_soon_and_then_once_a_second() -> None:
-    async def main(fake: FakeGateway, store: EtcdStore) -> None:
+    async def main(fake: FakeClient, store: EtcdStore) -> None:
         await asyncio.sleep(1)
         assert store.problem == ""
         fake.fail = AWAY
@@ -151,7 +141,7 @@ def test_a_broken_watch_is_opened_again_soon_and_then_once_a_second() -> None:
     ],
 )
 def test_why_nothing_comes_by_is_said(how: Any, problem: str) -> None:
-    async def main(fake: FakeGateway, store: EtcdStore) -> None:
+    async def main(fake: FakeClient, store: EtcdStore) -> None:
         await asyncio.sleep(1)
         fake.interrupt(how)
         await asyncio.sleep(0.01)
@@ -163,7 +153,7 @@ def test_why_nothing_comes_by_is_said(how: Any, problem: str) -> None:
 
 
 def test_history_lost_ends_every_watch_and_it_goes_on_from_now() -> None:
-    async def main(fake: FakeGateway, store: EtcdStore) -> None:
+    async def main(fake: FakeClient, store: EtcdStore) -> None:
         await store.put(PODS + "a", b"1")
         watch = store.watch(PODS, END)
         fake.fail = AWAY
@@ -191,7 +181,7 @@ def test_a_watch_from_before_the_log_is_fetched_and_joins_without_a_gap(first: i
     """What this process has seen is kept; what is further back, etcd is asked."""
 
     async def main() -> None:
-        fake = FakeGateway()
+        fake = FakeClient()
         for number in range(3):
             await fake.store.put(PODS + "a", b"%d" % number)  # 2, 3, 4: before we came
         store = opened(fake)
@@ -213,7 +203,7 @@ def test_a_watch_from_before_the_log_is_fetched_and_joins_without_a_gap(first: i
 
 
 def test_a_thousand_events_are_kept_and_compaction_forgets_them() -> None:
-    async def main(fake: FakeGateway, store: EtcdStore) -> None:
+    async def main(fake: FakeClient, store: EtcdStore) -> None:
         log = store._follower._log
         for _ in range(1_003):
             await store.put(PODS + "a", b"")
@@ -236,12 +226,12 @@ def test_a_thousand_events_are_kept_and_compaction_forgets_them() -> None:
 
 
 def test_writers_hear_before_watches_and_a_refused_one_waits_for_what_beat_him() -> None:
-    async def main(fake: FakeGateway, store: EtcdStore) -> None:
+    async def main(fake: FakeClient, store: EtcdStore) -> None:
         told: list[str] = []
         inner = fake.call
 
-        async def slow(path: str, message: dict[str, Any]) -> dict[str, Any]:
-            answer = await inner(path, message)
+        async def slow(name: str, fields: Fields) -> Message:
+            answer = await inner(name, fields)
             await asyncio.sleep(1)  # the watch is told long before the writer
             return answer
 
@@ -260,7 +250,7 @@ def test_writers_hear_before_watches_and_a_refused_one_waits_for_what_beat_him()
 
 
 def test_many_who_catch_up_share_a_question_and_a_failure_is_everybodys() -> None:
-    async def main(fake: FakeGateway, store: EtcdStore) -> None:
+    async def main(fake: FakeClient, store: EtcdStore) -> None:
         await asyncio.gather(*(store.catch_up() for _ in range(20)))
         assert len(fake.asked) == 1
         fake.fail = AWAY
@@ -281,17 +271,17 @@ def test_many_who_catch_up_share_a_question_and_a_failure_is_everybodys() -> Non
     ("largest", "limits"), [(1_000, [1_000, 1_000]), (999, [1_000, 250, 250]), (1, [1_000, 250, 62, 15, 3, 1, 1])]
 )
 def test_a_range_too_large_for_one_answer_is_asked_for_in_quarters(largest: int, limits: list[int]) -> None:
-    async def main(fake: FakeGateway, store: EtcdStore) -> None:
+    async def main(fake: FakeClient, store: EtcdStore) -> None:
         for number in range(1_200):
             await fake.store.put(f"{PODS}{number:04}", b"")
         fake.largest = largest
         page = await store.range(PODS, END)
-        asked = [int(message["limit"]) for path, message in fake.asked]
+        asked = [fields["limit"] for _, fields in fake.asked]
         assert asked[: len(limits)] == limits
         assert min(asked) >= 1
         assert [kv.key for kv in page.kvs] == [f"{PODS}{number:04}" for number in range(1_200)]
         assert (page.count, page.more, page.revision) == (1_200, False, 1_201)
-        assert {message["revision"] for _, message in fake.asked[len(limits) :]} <= {"1201"}  # one picture
+        assert {fields["revision"] for _, fields in fake.asked[len(limits) :]} <= {1201}  # one picture
         if largest > 1:
             some = await store.range(PODS, END, limit=1_100)
             assert (len(some.kvs), some.count, some.more) == (1_100, 1_200, True)
@@ -301,18 +291,18 @@ def test_a_range_too_large_for_one_answer_is_asked_for_in_quarters(largest: int,
 
 
 def test_an_answer_that_is_too_large_for_one_key_is_an_error() -> None:
-    async def main(fake: FakeGateway, store: EtcdStore) -> None:
+    async def main(fake: FakeClient, store: EtcdStore) -> None:
         await fake.store.put(PODS + "a", b"")
         fake.largest = 0
         with pytest.raises(StoreError, match="larger than max"):
             await store.range(PODS, END)
-        assert [int(message["limit"]) for _, message in fake.asked] == [1_000, 250, 62, 15, 3, 1]
+        assert [fields["limit"] for _, fields in fake.asked] == [1_000, 250, 62, 15, 3, 1]
 
     play(main)
 
 
 def test_etcds_refusals_become_ours() -> None:
-    async def main(fake: FakeGateway, store: EtcdStore) -> None:
+    async def main(fake: FakeClient, store: EtcdStore) -> None:
         for number in range(4):
             await store.put(PODS + "a", b"%d" % number)
         await store.compact(4)
@@ -340,14 +330,14 @@ def test_etcds_refusals_become_ours() -> None:
 )
 def test_which_versions_of_etcd_will_do(version: str, refused: bool, monkeypatch: pytest.MonkeyPatch) -> None:
     async def main() -> None:
-        fake = FakeGateway()
+        fake = FakeClient()
         await fake.store.put("/a", b"")
 
         async def said() -> str:
             return version
 
         fake.version = said  # type: ignore[method-assign]
-        monkeypatch.setattr("lifecycle.etcd.etcd.Gateway", lambda url: fake)
+        monkeypatch.setattr("lifecycle.etcd.etcd.Client", lambda url: fake)
         if refused:
             with pytest.raises(StoreError, match=f"^etcd {version} is too old: 3.4 or later$"):
                 await EtcdStore.open("http://x")
@@ -362,9 +352,9 @@ def test_which_versions_of_etcd_will_do(version: str, refused: bool, monkeypatch
 
 def test_an_etcd_that_does_not_answer_is_left_closed(monkeypatch: pytest.MonkeyPatch) -> None:
     async def main() -> None:
-        fake = FakeGateway()
+        fake = FakeClient()
         fake.fail = AWAY
-        monkeypatch.setattr("lifecycle.etcd.etcd.Gateway", lambda url: fake)
+        monkeypatch.setattr("lifecycle.etcd.etcd.Client", lambda url: fake)
         with pytest.raises(UnavailableError):
             await EtcdStore.open("http://x")
         assert fake.closed
@@ -374,7 +364,7 @@ def test_an_etcd_that_does_not_answer_is_left_closed(monkeypatch: pytest.MonkeyP
 
 def test_the_end_of_a_store_is_the_end_of_whoever_waits() -> None:
     async def main() -> None:
-        fake = FakeGateway()
+        fake = FakeClient()
         for number in range(3):
             await fake.store.put(PODS + "a", b"%d" % number)
         store = opened(fake)
@@ -392,17 +382,3 @@ def test_the_end_of_a_store_is_the_end_of_whoever_waits() -> None:
         assert isinstance(ends[0], asyncio.CancelledError)
 
     run_virtual(main())
-
-
-def test_the_bounds_of_a_connection() -> None:
-    async def main() -> None:
-        connection = gateway.Gateway("http://127.0.0.1:1//")
-        assert connection.url == "http://127.0.0.1:1"
-        connector = connection._session.connector
-        assert connector is not None
-        assert connector.limit == gateway.CONNECTIONS == 128
-        await connection.close()
-        assert connection._session.closed
-
-    asyncio.run(main())
-    assert (gateway.TIMEOUT, gateway.LARGE) == (30.0, 1_048_576)
