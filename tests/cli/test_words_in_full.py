@@ -332,7 +332,7 @@ def test_the_embedded_cluster_is_asked_with_its_own_times(recordings: Path, monk
         return table("t")
 
     monkeypatch.setattr("lifecycle.cluster.agree.agreement_with", agreement)
-    for name, function in (("dns_answers", "dns_agreement"), ("iptables_rules", "iptables_agreement")):
+    for name, function in (("dns_answers", "dns_agreement"), ("proxy.iptables_rules", "iptables_agreement")):
         monkeypatch.setattr(
             f"lifecycle.agreements.{name}.{function}", lambda theirs, n=function: asked.append(n) or table("t")
         )
