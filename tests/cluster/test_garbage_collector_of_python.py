@@ -9,6 +9,7 @@ from unittest.mock import Mock
 
 import pytest
 
+from lifecycle.api.garbage import collected_rarely
 from lifecycle.cluster.background import favour_throughput
 
 
@@ -47,3 +48,30 @@ def test_a_start_leaves_no_garbage_behind_so_what_is_set_aside_needs_no_look_at_
     whole, garbage = map(int, done.stdout.split())
     assert whole == 0
     assert garbage < 1000  # a handful of objects, where a hundred thousand stay
+
+
+EMBEDDED = """
+import gc
+import lifecycle
+
+before = gc.get_threshold()
+with lifecycle.up(nodes=1, https=False):
+    print(gc.get_stats()[2]["collections"], gc.get_threshold() == before)
+"""
+
+
+def test_a_start_in_somebody_elses_process_leaves_the_collector_as_it_was() -> None:
+    done = subprocess.run([sys.executable, "-c", EMBEDDED], capture_output=True, text=True, check=True)
+    assert done.stdout == "0 True\n"
+
+
+def test_the_collector_is_as_it_was_even_if_the_start_fails() -> None:
+    before = gc.get_threshold()
+
+    def fail() -> None:
+        assert gc.get_threshold() != before
+        raise OSError("no")
+
+    with pytest.raises(OSError, match="no"), collected_rarely():
+        fail()
+    assert gc.get_threshold() == before

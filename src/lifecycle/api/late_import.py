@@ -15,7 +15,6 @@ from __future__ import annotations
 import sys
 from contextlib import suppress
 from importlib import import_module
-from threading import Thread
 from types import ModuleType
 from typing import Any
 
@@ -70,6 +69,7 @@ def load_beside(*names: str) -> None:
     do outside of Python, such as to read files, then takes nobody's time. Who needs one
     earlier waits for it, and is told if it is not here.
     """
+    from threading import Thread  # `lifecycle --help` needs none
 
     def load() -> None:
         with suppress(ImportError):

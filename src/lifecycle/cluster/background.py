@@ -15,7 +15,7 @@ from pathlib import Path
 from types import TracebackType
 from typing import TYPE_CHECKING, Any, TypeVar
 
-from lifecycle.api.garbage import collect_rarely
+from lifecycle.api.garbage import collect_rarely, collected_rarely
 from lifecycle.api.late_import import IN_A_TAB
 from lifecycle.cluster.cluster import Cluster
 from lifecycle.cluster.cluster_config import ClusterConfig
@@ -79,7 +79,8 @@ class BackgroundCluster:
         self._thread.start()
         self.cluster = Cluster(self.config)
         try:
-            self.run(self.cluster.start())
+            with collected_rarely():
+                self.run(self.cluster.start())
         except BaseException:
             self.stop()
             raise
