@@ -7,8 +7,8 @@ import tempfile
 from pathlib import Path
 
 from benchmarks.measure import Result, https_transport, repeated, served_cluster, stopwatch
+from lifecycle.api.http.wire import Object
 from lifecycle.api.resources import resource
-from lifecycle.api.wire import Object
 from lifecycle.client.rest import Client
 from lifecycle.cluster.cluster import Cluster
 from lifecycle.cluster.cluster_config import ClusterConfig

@@ -22,8 +22,8 @@ from dataclasses import dataclass
 from itertools import count
 
 from benchmarks.measure import Result, processor_stopwatch, stopwatch
+from lifecycle.api.http.wire import Object
 from lifecycle.api.resources import resource
-from lifecycle.api.wire import Object
 from lifecycle.apiserver.admission.options import AdmissionOptions
 from lifecycle.client.rest import Client
 from lifecycle.cluster.background import favour_throughput, new_event_loop

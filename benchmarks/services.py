@@ -14,9 +14,9 @@ from pathlib import Path
 import dns.message
 
 from benchmarks.measure import Result, https_transport, repeated, served_cluster, stopwatch
-from lifecycle.api.clock import Clock
+from lifecycle.api.http.wire import Object
+from lifecycle.api.loop.clock import Clock
 from lifecycle.api.resources import resource
-from lifecycle.api.wire import Object
 from lifecycle.client.rest import Client
 from lifecycle.client.shared_informer import SharedInformerFactory
 from lifecycle.proxy.iptables.proxier import Proxier

@@ -12,13 +12,13 @@ from collections.abc import AsyncIterator, Callable
 from dataclasses import dataclass, field
 from typing import Any
 
-from lifecycle.api.clock import Clock
+from lifecycle.api.http.wire import Object, Request, Response, WatchFrame
+from lifecycle.api.loop.clock import Clock
 from lifecycle.api.names import NameSource
 from lifecycle.api.patch.strategic import strategic_merge_patch
 from lifecycle.api.resources import Resource, find_resource
 from lifecycle.api.schema import schema_for
 from lifecycle.api.status import StatusError, already_exists, bad_request, conflict, gone, not_found
-from lifecycle.api.wire import Object, Request, Response, WatchFrame
 
 
 @dataclass

@@ -34,7 +34,7 @@ def test_the_longest_is_begun_first_and_the_others_in_their_order() -> None:
 @pytest.mark.parametrize(
     ("nodeid", "scope"),
     [
-        ("tests/api/test_qos.py::test_a[x]", "tests/api/test_qos.py"),
+        ("tests/api/pods/test_qos.py::test_a[x]", "tests/api/pods/test_qos.py"),
         ("tests/cri/test_wire.py::test_a", "the host"),
         (f"tests/notebooks/test_labs_ask.py::test_a{HOST_LABS[0]}", "the host"),
         ("tests/notebooks/test_labs_ask.py::test_a[probes]", "tests/notebooks/test_labs_ask.py::test_a[probes]"),

@@ -13,8 +13,8 @@ import struct
 from benchmarks.attacks.attacker import Attacker
 from benchmarks.attacks.bodies import MIB, PODS, SPACE, pod
 from benchmarks.attacks.table import ATTACKS, attack
-from lifecycle.api.spdy_frames import FrameEncoder
-from lifecycle.api.websocket import BINARY, PING, frame
+from lifecycle.api.httpstream.spdy_frames import FrameEncoder
+from lifecycle.api.httpstream.websocket import BINARY, PING, frame
 
 SLICES = "/apis/discovery.k8s.io/v1/namespaces/default/endpointslices"
 WEBSOCKET = {

@@ -9,7 +9,7 @@ from typing import Any
 from generators.programs.answer import Answer
 from generators.programs.connection import Connection
 from generators.programs.control_plane import ControlPlane
-from lifecycle.agreements.aggregated_servers import (
+from lifecycle.agreements.apiserver.aggregated_servers import (
     API_SERVICES,
     condition,
     listed,

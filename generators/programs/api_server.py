@@ -13,7 +13,7 @@ from typing import Any
 from generators.programs.answer import Answer
 from generators.programs.connection import Connection
 from generators.programs.control_plane import ControlPlane, Server, until
-from lifecycle.api.wire import Request
+from lifecycle.api.http.wire import Request
 from lifecycle.apiserver.pki.certificates import CertificateAuthority
 from lifecycle.cluster.outside_services import LoopbackService
 

@@ -9,7 +9,7 @@ from typing import Any
 
 from generators.programs.answer import Answer
 from generators.programs.control_plane import ControlPlane, Server, until
-from lifecycle.agreements.audited import events_of, lines_of
+from lifecycle.agreements.apiserver.audited import events_of, lines_of
 
 WHO = "kube-apiserver v1.36.2"
 Object = dict[str, Any]

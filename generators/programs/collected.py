@@ -14,7 +14,7 @@ from generators.programs.answer import Answer
 from generators.programs.api_server import namespace
 from generators.programs.control_plane import Server
 from generators.programs.node import RealNode
-from lifecycle.agreements.image_collection import after, furnished
+from lifecycle.agreements.kubelet.image_collection import after, furnished
 
 WHO = "kubelet v1.36.2"
 Object = dict[str, Any]

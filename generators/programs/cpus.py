@@ -13,7 +13,7 @@ from generators.programs.answer import Answer
 from generators.programs.api_server import namespace
 from generators.programs.control_plane import Server, until
 from generators.programs.node import RealNode
-from lifecycle.agreements.cpus import after, told_cpus
+from lifecycle.agreements.kubelet.cpus import after, told_cpus
 from lifecycle.kubelet.cm.cpumanager.topology import CPUTopology
 
 WHO = "kubelet v1.36.2"

@@ -17,7 +17,7 @@ from typing import Any
 from generators.programs.answer import Answer
 from generators.programs.api_server import running
 from generators.programs.kubectl import version_of
-from lifecycle.api.wire import Request
+from lifecycle.api.http.wire import Request
 from lifecycle.apiserver.authn.x509 import X509Authenticator
 from lifecycle.cluster.outside_services import IdentityProvider, LoopbackService
 

@@ -17,7 +17,7 @@ from generators.programs.answer import Answer
 from generators.programs.api_server import namespace
 from generators.programs.control_plane import Server, until
 from generators.programs.node import RealNode
-from lifecycle.agreements.evicted_pods import after
+from lifecycle.agreements.kubelet.evicted_pods import after
 
 WHO = "kubelet v1.36.2"
 Object = dict[str, Any]

@@ -13,7 +13,7 @@ from generators.programs.aggregated import API_SERVICES, service, slices
 from generators.programs.answer import Answer
 from generators.programs.control_plane import ControlPlane, until
 from generators.programs.https_server import https_server
-from lifecycle.agreements.forwarded import OF_THE_CONNECTION
+from lifecycle.agreements.apiserver.forwarded import OF_THE_CONNECTION
 
 WHO = "kube-apiserver v1.36.2"
 GROUP = "echo.example"

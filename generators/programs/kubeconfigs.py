@@ -7,14 +7,14 @@ from pathlib import Path
 
 from generators.programs.answer import Answer
 from generators.programs.kubectl import version_of
-from lifecycle.agreements.kubeconfig import (
+from lifecycle.agreements.kubectl.kubeconfig import (
     CHANGES,
     QUESTIONS,
     answer_of,
     generated,
     real,
 )
-from lifecycle.agreements.recorded_kubeconfigs import SETS
+from lifecycle.agreements.kubectl.recorded_kubeconfigs import SETS
 
 
 def answers(kubectl: Path) -> Iterator[Answer]:

@@ -12,7 +12,7 @@ from generators.programs.answer import Answer
 from generators.programs.api_server import namespace
 from generators.programs.control_plane import Server, until
 from generators.programs.node import RealNode
-from lifecycle.agreements.mounted_volumes import VOLUME, look, told
+from lifecycle.agreements.kubelet.mounted_volumes import VOLUME, look, told
 
 WHO = "kubelet v1.36.2"
 Object = dict[str, Any]

@@ -25,7 +25,7 @@ from typing import Any, TypeVar
 
 from generators.programs.connection import Connection
 from generators.programs.control_plane import Server, free_port, until
-from lifecycle.api.clock import Clock
+from lifecycle.api.loop.clock import Clock
 from lifecycle.cluster.witness_runtime import WitnessRuntime
 from lifecycle.cri.server import CriServer
 from lifecycle.kubelet.cm.cpumanager.topology import CPUTopology

@@ -12,7 +12,7 @@ from generators.programs.answer import Answer
 from generators.programs.api_server import namespace
 from generators.programs.control_plane import Server
 from generators.programs.node import RealNode
-from lifecycle.agreements.probed import PLAYED, STEP, Script, seen
+from lifecycle.agreements.kubelet.probed import PLAYED, STEP, Script, seen
 
 WHO = "kubelet v1.36.2"
 Object = dict[str, Any]

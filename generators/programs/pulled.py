@@ -16,7 +16,7 @@ from generators.programs.answer import Answer
 from generators.programs.api_server import namespace
 from generators.programs.control_plane import Server, until
 from generators.programs.node import RealNode
-from lifecycle.agreements.pull_secrets import container_state, told
+from lifecycle.agreements.kubelet.pull_secrets import container_state, told
 
 WHO = "kubelet v1.36.2"
 Object = dict[str, Any]

@@ -19,7 +19,7 @@ from generators.programs.answer import Answer
 from generators.programs.connection import PATIENCE, Connection
 from generators.programs.control_plane import ControlPlane, Server
 from generators.programs.https_server import https_server
-from lifecycle.agreements.queued import PAUSE
+from lifecycle.agreements.apiserver.queued import PAUSE
 
 WHO = "kube-apiserver v1.36.2"
 Object = dict[str, Any]

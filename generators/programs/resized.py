@@ -13,7 +13,7 @@ from generators.programs.answer import Answer
 from generators.programs.api_server import namespace
 from generators.programs.control_plane import Server, until
 from generators.programs.node import RealNode
-from lifecycle.agreements.resized_pods import after, last_told, told_since
+from lifecycle.agreements.kubelet.resized_pods import after, last_told, told_since
 
 WHO = "kubelet v1.36.2"
 Object = dict[str, Any]

@@ -11,7 +11,7 @@ from typing import Any
 from generators.programs.answer import Answer
 from generators.programs.api_server import running
 from generators.programs.kubectl import version_of
-from lifecycle.agreements.what_kubectl_tells import (
+from lifecycle.agreements.kubectl.what_kubectl_tells import (
     HALF,
     WORLD,
     Listener,

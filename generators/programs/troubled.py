@@ -12,7 +12,7 @@ from generators.programs.answer import Answer
 from generators.programs.api_server import namespace
 from generators.programs.control_plane import Server
 from generators.programs.node import RealNode
-from lifecycle.agreements.troubled import PLAYED, STEP, failures, told
+from lifecycle.agreements.kubelet.troubled import PLAYED, STEP, failures, told
 
 WHO = "kubelet v1.36.2"
 Object = dict[str, Any]

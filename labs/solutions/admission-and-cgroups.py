@@ -2,7 +2,7 @@
 last.
 """
 
-from lifecycle.api.qos import get_pod_qos
+from lifecycle.api.pods.qos import get_pod_qos
 from lifecycle.exercises.lab import Mistake
 from lifecycle.kubelet.types.pod_update import is_critical_pod
 

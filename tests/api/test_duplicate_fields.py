@@ -11,9 +11,9 @@ from unittest.mock import patch
 from hypothesis import given
 from hypothesis import strategies as st
 
+from lifecycle.api.loop.worker import LARGE
 from lifecycle.api.schema import duplicates
 from lifecycle.api.schema.duplicates import find_duplicate_fields, in_order_of_text
-from lifecycle.api.worker import LARGE
 
 _NAMES = st.sampled_from("abc")
 

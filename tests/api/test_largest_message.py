@@ -6,9 +6,9 @@ import asyncio
 
 import pytest
 
-from lifecycle.api import websocket
-from lifecycle.api.connection_pair import connection_pair
-from lifecycle.api.websocket import BINARY, WebSocket
+from lifecycle.api.httpstream import websocket
+from lifecycle.api.httpstream.connection_pair import connection_pair
+from lifecycle.api.httpstream.websocket import BINARY, WebSocket
 
 
 @pytest.mark.parametrize(("size", "read"), [(websocket.MAX_MESSAGE, True), (websocket.MAX_MESSAGE + 1, False)])

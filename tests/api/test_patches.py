@@ -11,7 +11,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from lifecycle.api.go_json.as_sent import as_sent, plain, text_of
+from lifecycle.api.go.json.as_sent import as_sent, plain, text_of
 from lifecycle.api.patch import strategic_lists
 from lifecycle.api.patch.json_patch import apply_json_patch
 from lifecycle.api.patch.merge_patch import apply_merge_patch

@@ -6,6 +6,7 @@ from typing import Any
 
 import pytest
 
+from lifecycle.api.http.wire import Object
 from lifecycle.api.persistent_volumes import (
     BETA_STORAGE_CLASS,
     BIND_COMPLETED,
@@ -17,7 +18,6 @@ from lifecycle.api.persistent_volumes import (
     is_fully_bound,
     storage_class_of,
 )
-from lifecycle.api.wire import Object
 
 META = {"namespace": "ns", "name": "data", "uid": "u1"}
 KEPT = {"namespace": "ns", "name": "data"}

@@ -6,9 +6,9 @@ from collections.abc import Awaitable, Callable
 from typing import Any
 
 from lifecycle.api import fast_json
-from lifecycle.api.clock import run_virtual
+from lifecycle.api.http.wire import MASTERS, Object, Request, Response, UserInfo
+from lifecycle.api.loop.clock import run_virtual
 from lifecycle.api.resources import resource_for_kind
-from lifecycle.api.wire import MASTERS, Object, Request, Response, UserInfo
 from lifecycle.apiserver.admission.options import AdmissionOptions
 from lifecycle.apiserver.server.create_server_chain import create_server_chain
 from lifecycle.apiserver.server.generic_api_server import GenericAPIServer

@@ -6,8 +6,8 @@ import json
 from collections.abc import Awaitable, Callable
 from typing import Any
 
-from lifecycle.api.clock import run_virtual
-from lifecycle.api.wire import MASTERS, Object
+from lifecycle.api.http.wire import MASTERS, Object
+from lifecycle.api.loop.clock import run_virtual
 from lifecycle.apiserver.server.create_server_chain import create_server_chain
 from lifecycle.apiserver.server.generic_api_server import GenericAPIServer
 from lifecycle.cluster.target import HandlerTarget

@@ -9,8 +9,8 @@ from typing import Any
 from urllib.parse import parse_qs
 
 from lifecycle.api import fast_json
-from lifecycle.api.clock import run_virtual
-from lifecycle.api.wire import Object, Request
+from lifecycle.api.http.wire import Object, Request
+from lifecycle.api.loop.clock import run_virtual
 from lifecycle.apiserver.server.create_server_chain import create_server_chain
 from lifecycle.apiserver.server.generic_api_server import GenericAPIServer
 from lifecycle.apiserver.server.loopback import LOOPBACK_USER

@@ -6,7 +6,7 @@ import base64
 import json
 from pathlib import Path
 
-from lifecycle.api.wire import Object
+from lifecycle.api.http.wire import Object
 
 SIZES = {"aescbc": 32, "aesgcm": 16, "secretbox": 32}
 

@@ -18,10 +18,10 @@ from cryptography.hazmat.primitives.serialization import Encoding
 from cryptography.x509.oid import NameOID
 
 from lifecycle.api import fast_json
-from lifecycle.api.clock import Clock
+from lifecycle.api.http.wire import MASTERS, Object, Request, Response, UserInfo
+from lifecycle.api.loop.clock import Clock
 from lifecycle.api.names import NameSource
 from lifecycle.api.resources import resource_for_kind
-from lifecycle.api.wire import MASTERS, Object, Request, Response, UserInfo
 from lifecycle.apiserver.filters.warning import warning_headers
 from lifecycle.apiserver.http.headers import joined_headers
 from lifecycle.apiserver.server.create_server_chain import create_server_chain

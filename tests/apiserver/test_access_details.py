@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from lifecycle.api.wire import Object
+from lifecycle.api.http.wire import Object
 from tests.apiserver.asked_server import RBAC, Asked, asked
 
 WRITE_ROLES = {

@@ -9,12 +9,12 @@ from typing import Any
 import pytest
 
 from lifecycle.api import fast_json
-from lifecycle.api.clock import run_virtual
+from lifecycle.api.http.wire import Object, Request, RequestInfo, UserInfo
+from lifecycle.api.loop.clock import run_virtual
+from lifecycle.api.loop.worker import LARGE
 from lifecycle.api.names import NameSource
 from lifecycle.api.resources import resource
 from lifecycle.api.status import StatusError
-from lifecycle.api.wire import Object, Request, RequestInfo, UserInfo
-from lifecycle.api.worker import LARGE
 from lifecycle.apiserver.admission.attributes import CREATE, DELETE, UPDATE, Attributes
 from lifecycle.apiserver.admission.chain import ALL_ORDERED_PLUGINS, AdmissionChain, Plugin
 from lifecycle.apiserver.admission.default_plugins import default_plugins

@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from lifecycle.api.wire import ANONYMOUS, Object, RequestInfo
+from lifecycle.api.http.wire import ANONYMOUS, Object, RequestInfo
 from lifecycle.apiserver.admission.attributes import CREATE, Attributes
 from lifecycle.apiserver.admission.chain import PODS, Plugin
 from lifecycle.apiserver.admission.image_policy_webhook import ImagePolicy

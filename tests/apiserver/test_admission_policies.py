@@ -11,9 +11,9 @@ from unittest.mock import patch
 
 import pytest
 
+from lifecycle.api.http.wire import Object, RequestInfo, UserInfo
+from lifecycle.api.loop.worker import PIECES, Turn
 from lifecycle.api.resources import resource
-from lifecycle.api.wire import Object, RequestInfo, UserInfo
-from lifecycle.api.worker import PIECES, Turn
 from lifecycle.apiserver.admission.attributes import Attributes
 from lifecycle.apiserver.admission.mutating_policy import Mutator
 from lifecycle.apiserver.admission.policy_expressions import Composition, Evaluation, base_environment

@@ -12,9 +12,9 @@ from typing import Any, cast
 
 import pytest
 
-from lifecycle.api.go_json.decode import unmarshal
-from lifecycle.api.wire import Object
-from lifecycle.api.worker import LARGE
+from lifecycle.api.go.json.decode import unmarshal
+from lifecycle.api.http.wire import Object
+from lifecycle.api.loop.worker import LARGE
 from lifecycle.apiserver.admission.webhook_server import WebhookServer, json_patch
 from lifecycle.apiserver.storage.object_reader import ObjectReader, StaticReader
 from lifecycle.apiserver.webhook import call, client_config

@@ -14,8 +14,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from lifecycle.api.http.wire import MASTERS, Object, Request, Response, UserInfo
 from lifecycle.api.resources import resource
-from lifecycle.api.wire import MASTERS, Object, Request, Response, UserInfo
 from lifecycle.apiserver.aggregation.api_services import (
     set_available_condition,
     sorted_by_group_and_version,

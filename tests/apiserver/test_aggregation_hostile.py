@@ -11,8 +11,8 @@ from typing import Any
 
 import pytest
 
-from lifecycle.api.clock import run_virtual
-from lifecycle.api.wire import MASTERS, Object, Request, RequestInfo, Response, UserInfo
+from lifecycle.api.http.wire import MASTERS, Object, Request, RequestInfo, Response, UserInfo
+from lifecycle.api.loop.clock import run_virtual
 from lifecycle.apiserver.aggregation import discovery, openapi, proxy_handler
 from lifecycle.apiserver.aggregation.api_services import set_available_condition
 from lifecycle.apiserver.aggregation.backend import MOST_ANNOUNCEMENTS, Backend, Trust

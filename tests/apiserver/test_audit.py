@@ -10,10 +10,10 @@ from typing import Any
 
 import pytest
 
-from lifecycle.api.clock import Clock, run_virtual
-from lifecycle.api.go_duration import go_duration
+from lifecycle.api.go.duration import go_duration
+from lifecycle.api.http.wire import MASTERS, Request, RequestInfo, Response, UserInfo
+from lifecycle.api.loop.clock import Clock, run_virtual
 from lifecycle.api.protobuf.envelope import encode
-from lifecycle.api.wire import MASTERS, Request, RequestInfo, Response, UserInfo
 from lifecycle.apiserver.audit import backends
 from lifecycle.apiserver.audit.backends import WebhookBackend
 from lifecycle.apiserver.audit.options import AuditOptions

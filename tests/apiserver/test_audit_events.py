@@ -10,10 +10,10 @@ from typing import Any
 import pytest
 
 from lifecycle.api import fast_json
-from lifecycle.api.clock import Clock, run_virtual
+from lifecycle.api.http.wire import Object, Request, Response, UserInfo, WatchFrame
+from lifecycle.api.loop.clock import Clock, run_virtual
+from lifecycle.api.loop.worker import LARGE
 from lifecycle.api.status import not_found
-from lifecycle.api.wire import Object, Request, Response, UserInfo, WatchFrame
-from lifecycle.api.worker import LARGE
 from lifecycle.apiserver.audit.context import log_request_object
 from lifecycle.apiserver.audit.event import response_object, source_ips, without_managed_fields
 from lifecycle.apiserver.audit.policy import AuditPolicy

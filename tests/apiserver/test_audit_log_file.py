@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 from lifecycle.api import fast_json
-from lifecycle.api.clock import Clock, parse_time, run_virtual
+from lifecycle.api.loop.clock import Clock, parse_time, run_virtual
 from lifecycle.apiserver.audit.backends import LogBackend
 from lifecycle.apiserver.audit.log_file import DAY, RotatingFile, Rotation
 from lifecycle.apiserver.audit.options import AuditOptions

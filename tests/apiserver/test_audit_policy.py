@@ -8,7 +8,7 @@ from dataclasses import replace
 
 import pytest
 
-from lifecycle.api.wire import Object, RequestInfo, UserInfo
+from lifecycle.api.http.wire import Object, RequestInfo, UserInfo
 from lifecycle.apiserver.audit.policy import AuditPolicy
 from lifecycle.apiserver.audit.policy_reader import load_policy, validate_policy
 

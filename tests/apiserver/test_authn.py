@@ -9,10 +9,10 @@ from typing import Any
 import pytest
 
 from lifecycle.api import fast_json
-from lifecycle.api.clock import VIRTUAL_EPOCH, Clock, format_time, run_virtual
+from lifecycle.api.http.wire import ANONYMOUS, Object, Request, RequestInfo, UserInfo
+from lifecycle.api.loop.clock import VIRTUAL_EPOCH, Clock, format_time, run_virtual
 from lifecycle.api.names import NameSource
 from lifecycle.api.status import StatusError
-from lifecycle.api.wire import ANONYMOUS, Object, Request, RequestInfo, UserInfo
 from lifecycle.apiserver.authn.authenticator import AuthenticationError
 from lifecycle.apiserver.authn.bearer_token import BearerTokenAuthenticator, StaticTokenAuthenticator
 from lifecycle.apiserver.authn.bootstrap_token import BootstrapTokenAuthenticator

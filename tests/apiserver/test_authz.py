@@ -11,9 +11,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from lifecycle.api.clock import run_virtual
+from lifecycle.api.http.wire import MASTERS, Object, RequestInfo, UserInfo
+from lifecycle.api.loop.clock import run_virtual
 from lifecycle.api.status import StatusError
-from lifecycle.api.wire import MASTERS, Object, RequestInfo, UserInfo
 from lifecycle.apiserver.authz import rbac, rule_coverage
 from lifecycle.apiserver.authz.access_review_spec import request_info_from, user_from
 from lifecycle.apiserver.authz.always import AlwaysAllow, AlwaysDeny, PrivilegedGroups
@@ -328,7 +328,7 @@ def test_the_verbs_escalate_and_bind_lift_the_check() -> None:
 
 @pytest.mark.parametrize("how", ["create", "patch", "apply", "update"])
 def test_no_way_of_writing_a_role_goes_around_the_check(how: str) -> None:
-    from lifecycle.api.wire import Request
+    from lifecycle.api.http.wire import Request
 
     async def main() -> None:
         replay = Replay()

@@ -14,8 +14,8 @@ import yaml
 from hypothesis import given
 from hypothesis import strategies as st
 
-from lifecycle.api.clock import Clock
-from lifecycle.api.wire import MASTERS, Request, RequestInfo, UserInfo
+from lifecycle.api.http.wire import MASTERS, Request, RequestInfo, UserInfo
+from lifecycle.api.loop.clock import Clock
 from lifecycle.apiserver.authz.abac import Policy, PolicyLoadError, parse_policy, read_policy_file
 from lifecycle.apiserver.authz.always import AlwaysAllow, AlwaysDeny
 from lifecycle.apiserver.authz.authorizer import Decision, UserRules, Verdict, decide

@@ -8,11 +8,11 @@ from typing import Any
 import pytest
 
 from lifecycle.api import fast_json
-from lifecycle.api.clock import run_virtual
+from lifecycle.api.http.wire import Object
+from lifecycle.api.loop.clock import run_virtual
 from lifecycle.api.resources import find_resource, resource
 from lifecycle.api.schema import decode
 from lifecycle.api.status import StatusError
-from lifecycle.api.wire import Object
 from lifecycle.apiserver.apis.autoscaler_versions import to_v1, to_v2
 from lifecycle.apiserver.server.create_server_chain import create_server_chain
 from lifecycle.apiserver.server.loopback import LOOPBACK_USER

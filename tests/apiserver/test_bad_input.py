@@ -15,7 +15,7 @@ from typing import Any, NamedTuple
 import pytest
 
 from lifecycle.api import fast_json, protobuf
-from lifecycle.api.yaml_reader import read_yaml
+from lifecycle.api.go.yaml_reader import read_yaml
 from lifecycle.apiserver.pki.certificates import CertificateAuthority
 from tests.apiserver.https_site import CONFIG_MAPS, Answer, Site, config_map, message_of, read_answer, request_bytes
 from tests.apiserver.recorded_exchanges import exchanges

@@ -11,12 +11,12 @@ from typing import Any
 import pytest
 
 from lifecycle.api import fast_json
-from lifecycle.api.clock import Clock
+from lifecycle.api.http.wire import Object, Request, RequestInfo
+from lifecycle.api.loop.clock import Clock
+from lifecycle.api.loop.worker import LARGE, size_of
 from lifecycle.api.names import NameSource
 from lifecycle.api.resources import resource
 from lifecycle.api.status import invalid
-from lifecycle.api.wire import Object, Request, RequestInfo
-from lifecycle.api.worker import LARGE, size_of
 from lifecycle.apiserver.admission import service_account
 from lifecycle.apiserver.admission.attributes import Attributes
 from lifecycle.apiserver.admission.service_account import MANY, ServiceAccount

@@ -11,9 +11,9 @@ from typing import Any
 
 import pytest
 
-from lifecycle.api.clock import run_virtual
+from lifecycle.api.http.wire import Request, Response
+from lifecycle.api.loop.clock import run_virtual
 from lifecycle.api.status import StatusError
-from lifecycle.api.wire import Request, Response
 from lifecycle.apiserver.endpoints.handlers.bounded import OUT_OF_TIME, bounded
 from lifecycle.apiserver.endpoints.resource_handler import KIND_VERBS, VERBS
 from lifecycle.apiserver.registry.scope import RequestScope

@@ -12,13 +12,13 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from lifecycle.api import fast_json
-from lifecycle.api.clock import run_virtual
 from lifecycle.api.fields import parse_field_selector
+from lifecycle.api.http.wire import Object, WatchFrame
 from lifecycle.api.labels import parse_selector
+from lifecycle.api.loop.clock import run_virtual
+from lifecycle.api.loop.worker import LARGE
 from lifecycle.api.resources import resource
 from lifecycle.api.status import StatusError
-from lifecycle.api.wire import Object, WatchFrame
-from lifecycle.api.worker import LARGE
 from lifecycle.apiserver.http.frames import json_frame
 from lifecycle.apiserver.registry.strategies import strategy_for
 from lifecycle.apiserver.server.create_server_chain import create_server_chain

@@ -8,8 +8,8 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from lifecycle.api.http.wire import RequestInfo, UserInfo
 from lifecycle.api.quantity import parse_quantity
-from lifecycle.api.wire import RequestInfo, UserInfo
 from lifecycle.apiserver.cel import object_literals
 from lifecycle.apiserver.cel.authorizer import Asking, asking
 from lifecycle.apiserver.cel.environment import DYN, CompileError, Environment, EvaluationError, message_type

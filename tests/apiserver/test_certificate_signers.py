@@ -9,7 +9,7 @@ from cryptography.hazmat.primitives import hashes, serialization
 from cryptography.hazmat.primitives.asymmetric import ec
 from cryptography.x509.oid import NameOID
 
-from lifecycle.api.wire import Object
+from lifecycle.api.http.wire import Object
 from tests.apiserver.asked_server import MERGE, Asked, asked
 
 REQUESTS = "/apis/certificates.k8s.io/v1/certificatesigningrequests"

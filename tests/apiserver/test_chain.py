@@ -7,11 +7,11 @@ from typing import Any
 
 import pytest
 
-from lifecycle.api.clock import run_virtual
+from lifecycle.api.http.wire import ANONYMOUS, MASTERS, Request, Response, UserInfo
+from lifecycle.api.loop.clock import run_virtual
 from lifecycle.api.names import NameSource
 from lifecycle.api.status import StatusError, not_found
 from lifecycle.api.tracing import Span, listening
-from lifecycle.api.wire import ANONYMOUS, MASTERS, Request, Response, UserInfo
 from lifecycle.apiserver.authn.bearer_token import BearerTokenAuthenticator, StaticTokenAuthenticator
 from lifecycle.apiserver.authn.union import Authenticator
 from lifecycle.apiserver.authz.always import AlwaysAllow, PrivilegedGroups

@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from lifecycle.api.clock import run_virtual
+from lifecycle.api.loop.clock import run_virtual
 from lifecycle.apiserver.storage.compactor import COMPACT_INTERVAL, COMPACT_REV_KEY, LOOKS, Compactor
 from lifecycle.etcd.memory import MemoryStore
 from lifecycle.etcd.store import CompactedError

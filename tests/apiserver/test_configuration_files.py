@@ -13,7 +13,7 @@ from pathlib import Path
 
 import pytest
 
-from lifecycle.api.clock import Clock
+from lifecycle.api.loop.clock import Clock
 from lifecycle.apiserver.audit.policy_reader import read_policy
 from lifecycle.apiserver.authn.configuration import ConfiguredTokens
 from lifecycle.apiserver.authz.configuration import ConfiguredAuthorizer

@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from lifecycle.api.wire import Object, Response
+from lifecycle.api.http.wire import Object, Response
 from lifecycle.apiserver.admission.webhook_server import WebhookServer, json_patch
 from tests.apiserver.admission_server import Asker, play, pod, put_policy, webhooks
 

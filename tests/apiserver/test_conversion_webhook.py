@@ -9,7 +9,7 @@ from typing import Any
 
 import pytest
 
-from lifecycle.api.wire import Object
+from lifecycle.api.http.wire import Object
 from lifecycle.apiserver.admission.webhook_server import WebhookServer
 from lifecycle.cluster.target import HandlerTarget
 from tests.apiserver.asked_server import MERGE, Asked, asked

@@ -7,9 +7,9 @@ from collections.abc import Sequence
 
 import pytest
 
-from lifecycle.api.clock import run_virtual
+from lifecycle.api.http.wire import Object
+from lifecycle.api.loop.clock import run_virtual
 from lifecycle.api.resources import Resource, resource
-from lifecycle.api.wire import Object
 from lifecycle.apiserver.apiextensions import converting_cacher
 from lifecycle.apiserver.apiextensions.conversion_webhook import ConversionError
 from lifecycle.apiserver.apiextensions.converting_cacher import REVIEW, SELDOM, ConvertingCacher

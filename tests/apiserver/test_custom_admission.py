@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from lifecycle.api.wire import Object
+from lifecycle.api.http.wire import Object
 from lifecycle.apiserver.admission.webhook_server import WebhookServer, json_patch
 from tests.apiserver.admission_server import webhooks
 from tests.apiserver.custom_server import CRONTABS, Site, crontab, definition, on_server

@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from lifecycle.api.wire import Object
+from lifecycle.api.http.wire import Object
 from tests.apiserver.custom_server import CRONTABS, MERGE, Site, crontab, definition, on_server
 
 SPEC: Object = {

@@ -10,7 +10,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from lifecycle.api.wire import Object, Request
+from lifecycle.api.http.wire import Object, Request
 from lifecycle.apiserver.apiextensions.cel_rules import validate_rules
 from lifecycle.apiserver.apiextensions.defaulting import set_schema_defaults
 from lifecycle.apiserver.apiextensions.pruning import prune

@@ -8,7 +8,7 @@ from collections.abc import Awaitable, Callable
 
 import pytest
 
-from lifecycle.api.wire import Object
+from lifecycle.api.http.wire import Object
 from lifecycle.apiserver.apiextensions.internal_form import go_versions, internal_form
 from lifecycle.apiserver.apiextensions.validation.definition import validate_definition
 from tests.apiserver.asked_server import Asked, asked

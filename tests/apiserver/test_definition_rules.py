@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from lifecycle.api.go_regexp import parse_error
+from lifecycle.api.go.regexp import parse_error
 from lifecycle.apiserver.apiextensions.field_paths import PathError, field_at
 from lifecycle.apiserver.apiextensions.schema_validation import validate_value
 from lifecycle.apiserver.apiextensions.validation.definition import validate_definition

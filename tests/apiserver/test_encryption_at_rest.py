@@ -12,8 +12,8 @@ from pathlib import Path
 
 import pytest
 
-from lifecycle.api.clock import run_virtual
-from lifecycle.api.wire import Object
+from lifecycle.api.http.wire import Object
+from lifecycle.api.loop.clock import run_virtual
 from lifecycle.apiserver.server.create_server_chain import create_server_chain
 from lifecycle.apiserver.storage.encrypted_store import EncryptedStore
 from lifecycle.apiserver.storage.encryption_config.controller import EncryptionOptions

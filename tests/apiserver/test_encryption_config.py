@@ -13,7 +13,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from lifecycle.api.wire import Object
+from lifecycle.api.http.wire import Object
 from lifecycle.apiserver.storage.encryption_config.controller import EncryptionOptions
 from lifecycle.apiserver.storage.encryption_config.reader import read_encryption_file
 from lifecycle.apiserver.storage.encryption_config.transformers import IDENTITY, Transformers

@@ -7,7 +7,7 @@ from itertools import count
 
 import pytest
 
-from lifecycle.api.clock import run_virtual
+from lifecycle.api.loop.clock import run_virtual
 from lifecycle.apiserver.storage.cacher import event_window
 from lifecycle.apiserver.storage.cacher.cached_object import Change
 from lifecycle.apiserver.storage.cacher.event_window import (

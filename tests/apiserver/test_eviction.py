@@ -8,10 +8,10 @@ from typing import Any
 
 import pytest
 
+from lifecycle.api.http.wire import Object
 from lifecycle.api.labels import selector_from_label_selector
 from lifecycle.api.resources import resource
 from lifecycle.api.status import StatusError
-from lifecycle.api.wire import Object
 from lifecycle.apiserver.storage.cacher import cached_object
 from lifecycle.apiserver.storage.cacher.cached_object import Cached
 from lifecycle.client.rest import Client

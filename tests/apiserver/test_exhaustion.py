@@ -11,12 +11,12 @@ import tracemalloc
 from functools import _lru_cache_wrapper
 from typing import Any
 
-from lifecycle.api.clock import Clock, run_virtual
+from lifecycle.api.http.wire import Request, UserInfo
+from lifecycle.api.loop.clock import Clock, run_virtual
 from lifecycle.api.patch.strategic import consume_patch
 from lifecycle.api.protobuf.envelope import MAGIC
 from lifecycle.api.protobuf.wire_format import delimited
 from lifecycle.api.schema import schema_for
-from lifecycle.api.wire import Request, UserInfo
 from lifecycle.apiserver.registry.metadata import dedup_owner_references
 from lifecycle.apiserver.server.create_server_chain import create_server_chain
 from lifecycle.etcd.memory import MemoryStore

@@ -7,10 +7,10 @@ import re
 
 import pytest
 
-from lifecycle.api.clock import run_virtual
-from lifecycle.api.go_duration import parse_duration
+from lifecycle.api.go.duration import parse_duration
+from lifecycle.api.http.wire import MASTERS, Object, Request, RequestInfo, Response, UserInfo
+from lifecycle.api.loop.clock import run_virtual
 from lifecycle.api.status import StatusError
-from lifecycle.api.wire import MASTERS, Object, Request, RequestInfo, Response, UserInfo
 from lifecycle.apiserver.authz.authorizer import Decision, UserRules, Verdict
 from lifecycle.apiserver.authz.rbac import RBACAuthorizer
 from lifecycle.apiserver.filters.cors import check_allowed_origins, with_cors

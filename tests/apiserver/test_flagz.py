@@ -6,8 +6,8 @@ from pathlib import Path
 
 import pytest
 
+from lifecycle.api.http.wire import Request
 from lifecycle.api.names import NameSource
-from lifecycle.api.wire import Request
 from lifecycle.apiserver.admission.options import AdmissionOptions
 from lifecycle.apiserver.audit.log_file import Rotation
 from lifecycle.apiserver.audit.options import AuditOptions

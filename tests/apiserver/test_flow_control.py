@@ -9,8 +9,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from lifecycle.api.clock import run_virtual
-from lifecycle.api.wire import Object, Request, RequestInfo, Response, UserInfo
+from lifecycle.api.http.wire import Object, Request, RequestInfo, Response, UserInfo
+from lifecycle.api.loop.clock import run_virtual
 from lifecycle.apiserver.authn.union import Authenticator, UnionRequestAuthenticator
 from lifecycle.apiserver.authz.always import AlwaysAllow
 from lifecycle.apiserver.filters import priority_and_fairness

@@ -5,9 +5,9 @@ from __future__ import annotations
 import asyncio
 from typing import Any
 
-from lifecycle.api.clock import parse_time
+from lifecycle.api.http.wire import Object
+from lifecycle.api.loop.clock import parse_time
 from lifecycle.api.resources import resource
-from lifecycle.api.wire import Object
 from lifecycle.cluster.rehearsal import RehearsedCluster, rehearse
 
 PODS = resource("pods")

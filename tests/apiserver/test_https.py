@@ -11,7 +11,7 @@ from typing import Any
 
 import pytest
 
-from lifecycle.api.wire import Request, Response, WatchFrame
+from lifecycle.api.http.wire import Request, Response, WatchFrame
 from lifecycle.apiserver.http.frames import json_frame
 from lifecycle.apiserver.pki.certificates import CertificateAuthority
 from lifecycle.apiserver.server import connection, incoming

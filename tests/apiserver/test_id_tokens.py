@@ -12,8 +12,8 @@ import jwt
 import pytest
 from cryptography.hazmat.primitives.asymmetric import rsa
 
-from lifecycle.api.clock import Clock
-from lifecycle.api.wire import Object, Request, Response, UserInfo
+from lifecycle.api.http.wire import Object, Request, Response, UserInfo
+from lifecycle.api.loop.clock import Clock
 from lifecycle.apiserver.authn.authenticator import AuthenticationError, Identity
 from lifecycle.apiserver.authn.configuration import ConfiguredTokens, validate_authentication_configuration
 from lifecycle.apiserver.authn.id_token_verifier import untrusted_issuer

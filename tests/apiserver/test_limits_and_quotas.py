@@ -9,11 +9,11 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from lifecycle.api.clock import run_virtual
+from lifecycle.api.http.wire import Object
+from lifecycle.api.loop.clock import run_virtual
 from lifecycle.api.quantity import Quantity, parse_quantity
 from lifecycle.api.resources import resource
 from lifecycle.api.status import StatusError, conflict
-from lifecycle.api.wire import Object
 from lifecycle.apiserver.admission import resource_quota
 from lifecycle.apiserver.admission.attributes import CREATE, UPDATE, Attributes
 from lifecycle.apiserver.admission.limit_ranger import LimitRanger

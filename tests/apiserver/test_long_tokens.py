@@ -9,10 +9,10 @@ from typing import Any
 
 import pytest
 
-from lifecycle.api.clock import Clock
+from lifecycle.api.http.wire import Object
+from lifecycle.api.loop.clock import Clock
+from lifecycle.api.loop.worker import LARGE
 from lifecycle.api.names import NameSource
-from lifecycle.api.wire import Object
-from lifecycle.api.worker import LARGE
 from lifecycle.apiserver.authn import jwt_authenticator
 from lifecycle.apiserver.authn.authenticator import AuthenticationError
 from lifecycle.apiserver.authn.jwt import ES256, SigningKey

@@ -11,10 +11,10 @@ from unittest.mock import patch
 import pytest
 
 from lifecycle.api import fast_json
-from lifecycle.api.clock import run_virtual
+from lifecycle.api.http.wire import Request
+from lifecycle.api.loop.clock import run_virtual
+from lifecycle.api.loop.worker import LARGE
 from lifecycle.api.resources import Resource
-from lifecycle.api.wire import Request
-from lifecycle.api.worker import LARGE
 from lifecycle.apiserver.apiextensions.extensions import Extensions, _document
 from lifecycle.apiserver.non_resource import merged
 from lifecycle.apiserver.non_resource.merged import MergedDocuments

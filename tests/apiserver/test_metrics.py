@@ -8,8 +8,8 @@ from urllib.parse import parse_qs
 
 from prometheus_client.parser import text_string_to_metric_families
 
-from lifecycle.api.clock import run_virtual
-from lifecycle.api.wire import MASTERS, Request, UserInfo
+from lifecycle.api.http.wire import MASTERS, Request, UserInfo
+from lifecycle.api.loop.clock import run_virtual
 from lifecycle.apiserver.filters.metrics import BUCKETS, Histogram
 from lifecycle.apiserver.server.create_server_chain import create_server_chain
 from lifecycle.etcd.memory import MemoryStore

@@ -6,8 +6,8 @@ from collections.abc import Iterable
 
 import pytest
 
+from lifecycle.api.http.wire import Object
 from lifecycle.api.resources import Resource, resource
-from lifecycle.api.wire import Object
 from lifecycle.apiserver.authz.node_graph import MIRROR_POD, NodeGraph
 from lifecycle.apiserver.storage.object_reader import StaticReader
 

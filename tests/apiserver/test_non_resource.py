@@ -10,9 +10,9 @@ from urllib.parse import parse_qs
 import pytest
 
 from lifecycle.api import fast_json
-from lifecycle.api.clock import run_virtual
+from lifecycle.api.http.wire import Request, Response
+from lifecycle.api.loop.clock import run_virtual
 from lifecycle.api.status import StatusError
-from lifecycle.api.wire import Request, Response
 from lifecycle.apiserver.non_resource import NonResourceHandler
 from lifecycle.apiserver.non_resource.openapi_v2 import openapi_v2, to_v2_schema
 

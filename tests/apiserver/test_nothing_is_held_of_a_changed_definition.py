@@ -11,7 +11,7 @@ from collections.abc import Iterator
 
 import pytest
 
-from lifecycle.agreements.resource_handling import definition
+from lifecycle.agreements.apiserver.resource_handling import definition
 from lifecycle.api.custom_resources import resource_of
 from lifecycle.api.resources import Resource, resource
 from lifecycle.api.schema.nodes import Schema

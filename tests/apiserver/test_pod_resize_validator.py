@@ -1,4 +1,4 @@
-"""PodResizeValidator: more than the whole node has is refused at once. (Its words: `tests/agreements/test_resized_pods.py`.)"""
+"""PodResizeValidator: more than the whole node has is refused at once. (Its words: `tests/agreements/kubelet/test_resized_pods.py`.)"""
 
 from __future__ import annotations
 
@@ -7,9 +7,9 @@ from typing import Any
 
 import pytest
 
+from lifecycle.api.http.wire import Object
 from lifecycle.api.resources import resource
 from lifecycle.api.status import StatusError
-from lifecycle.api.wire import Object
 from lifecycle.apiserver.admission.attributes import UPDATE, Attributes
 from lifecycle.apiserver.admission.pod_resize_validator import PodResizeValidator
 from lifecycle.apiserver.storage.object_reader import StaticReader

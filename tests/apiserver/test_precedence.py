@@ -6,8 +6,8 @@ import asyncio
 import itertools
 from unittest.mock import patch
 
-from lifecycle.api.clock import run_virtual
-from lifecycle.api.pauses import TURN
+from lifecycle.api.loop.clock import run_virtual
+from lifecycle.api.loop.pauses import TURN
 from lifecycle.apiserver.server.precedence import ATTENTION, Precedence
 
 

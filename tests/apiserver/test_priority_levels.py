@@ -8,8 +8,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from lifecycle.api.clock import run_virtual
-from lifecycle.api.wire import MASTERS, Request, RequestInfo, Response, UserInfo
+from lifecycle.api.http.wire import MASTERS, Request, RequestInfo, Response, UserInfo
+from lifecycle.api.loop.clock import run_virtual
 from lifecycle.apiserver.bootstrap.policy import bootstrap_objects
 from lifecycle.apiserver.filters import priority_level
 from lifecycle.apiserver.filters.priority_and_fairness import FlowController, with_priority_and_fairness

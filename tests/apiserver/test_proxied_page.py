@@ -8,8 +8,8 @@ from functools import partial
 
 import pytest
 
-from lifecycle.api.clock import run_virtual
-from lifecycle.api.wire import Response
+from lifecycle.api.http.wire import Response
+from lifecycle.api.loop.clock import run_virtual
 from lifecycle.apiserver.endpoints.proxied_page import (
     MAX_PAGE,
     rewrite_html,

@@ -8,10 +8,10 @@ from typing import Any
 import pytest
 
 from lifecycle.api import status
-from lifecycle.api.clock import run_virtual
+from lifecycle.api.http.wire import Object, Request, RequestInfo, Response
+from lifecycle.api.loop.clock import run_virtual
 from lifecycle.api.resources import resource
 from lifecycle.api.status import StatusError
-from lifecycle.api.wire import Object, Request, RequestInfo, Response
 from lifecycle.apiserver.endpoints.connect_options import proxied_path
 from lifecycle.apiserver.endpoints.proxy import Location, locate, proxy, split_scheme_name_port
 from lifecycle.cluster.cluster import Cluster

@@ -18,9 +18,9 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from lifecycle.api import fast_json, protobuf
+from lifecycle.api.http.wire import Request, Response
 from lifecycle.api.resources import all_resources
 from lifecycle.api.status import PanicError
-from lifecycle.api.wire import Request, Response
 from lifecycle.apiserver.endpoints.negotiation import finish
 from lifecycle.apiserver.http.frames import json_frame
 from lifecycle.apiserver.server.create_server_chain import create_server_chain

@@ -14,11 +14,11 @@ from cryptography.hazmat.primitives.asymmetric import ec
 from cryptography.hazmat.primitives.serialization import Encoding
 from cryptography.x509.oid import NameOID
 
-from lifecycle.api.clock import run_virtual
+from lifecycle.api.http.wire import Object, Request, UserInfo
+from lifecycle.api.loop.clock import run_virtual
 from lifecycle.api.resources import resource
 from lifecycle.api.schema import schema_for
 from lifecycle.api.status import StatusError
-from lifecycle.api.wire import Object, Request, UserInfo
 from lifecycle.apiserver.authz.reconcile import reconciled
 from lifecycle.apiserver.registry.certificates.certificate_signing_request.strategy import STRATEGY as CSR_STRATEGY
 from lifecycle.apiserver.registry.rest.update import before_update

@@ -9,9 +9,9 @@ from typing import Any
 import pytest
 
 from lifecycle.api import fast_json
-from lifecycle.api.clock import Clock
+from lifecycle.api.http.wire import Object
+from lifecycle.api.loop.clock import Clock
 from lifecycle.api.resources import resource
-from lifecycle.api.wire import Object
 from lifecycle.apiserver.server.repair_ip_addresses import GRACE_PERIOD, INTERVAL, _Repair
 from lifecycle.client.rest import Client
 from lifecycle.client.shared_informer import SharedInformerFactory

@@ -8,8 +8,8 @@ import pytest
 from cryptography import x509
 from cryptography.hazmat.primitives.serialization import Encoding
 
-from lifecycle.api.clock import run_virtual
-from lifecycle.api.wire import Request, Response, UserInfo
+from lifecycle.api.http.wire import Request, Response, UserInfo
+from lifecycle.api.loop.clock import run_virtual
 from lifecycle.apiserver.authn.request_header import RequestHeaderAuthenticator, RequestHeaderConfig
 from lifecycle.apiserver.authn.union import Authenticator, UnionRequestAuthenticator
 from lifecycle.apiserver.filters.authentication import with_authentication

@@ -17,8 +17,8 @@ import pytest
 import yaml
 
 from lifecycle.api import fast_json, protobuf
-from lifecycle.api.clock import run_virtual
-from lifecycle.api.wire import Request, Response
+from lifecycle.api.http.wire import Request, Response
+from lifecycle.api.loop.clock import run_virtual
 from lifecycle.apiserver.endpoints.negotiation import finish
 from lifecycle.apiserver.server.create_server_chain import create_server_chain
 from lifecycle.cluster import like

@@ -9,9 +9,9 @@ from typing import Any
 import pytest
 
 from lifecycle.api import fast_json
+from lifecycle.api.http.wire import Object, Request, RequestInfo, WatchFrame
+from lifecycle.api.loop.worker import LARGE
 from lifecycle.api.resources import resource
-from lifecycle.api.wire import Object, Request, RequestInfo, WatchFrame
-from lifecycle.api.worker import LARGE
 from lifecycle.apiserver.admission import certificate_signers
 from lifecycle.apiserver.admission.attributes import CREATE, Attributes
 from lifecycle.apiserver.admission.certificate_signers import CertificateSubjectRestriction

@@ -9,8 +9,8 @@ from typing import Any
 
 import pytest
 
-from lifecycle.api.wire import Request, Response
-from lifecycle.api.worker import LARGE
+from lifecycle.api.http.wire import Request, Response
+from lifecycle.api.loop.worker import LARGE
 from lifecycle.apiserver.filters import timeout
 
 

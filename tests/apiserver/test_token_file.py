@@ -15,7 +15,7 @@ from click.testing import CliRunner
 from hypothesis import given
 from hypothesis import strategies as st
 
-from lifecycle.api.wire import UserInfo
+from lifecycle.api.http.wire import UserInfo
 from lifecycle.apiserver.authn.token_file import csv_records, read_token_file
 from lifecycle.cli import main
 

@@ -7,9 +7,9 @@ from typing import Any
 
 import pytest
 
-from lifecycle.api.clock import run_virtual
+from lifecycle.api.http.wire import Object
+from lifecycle.api.loop.clock import run_virtual
 from lifecycle.api.resources import all_resources
-from lifecycle.api.wire import Object
 from lifecycle.apiserver.admission.type_checking import type_check, types_to_check
 from lifecycle.cluster.cluster import Cluster
 from lifecycle.cluster.cluster_config import ClusterConfig

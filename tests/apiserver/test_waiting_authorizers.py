@@ -9,7 +9,7 @@ from typing import Any
 
 import pytest
 
-from lifecycle.api.wire import MASTERS, Object, Request, RequestInfo, Response, UserInfo
+from lifecycle.api.http.wire import MASTERS, Object, Request, RequestInfo, Response, UserInfo
 from lifecycle.apiserver.admission.webhook_server import WebhookServer
 from lifecycle.apiserver.authz.always import AlwaysAllow, AlwaysDeny
 from lifecycle.apiserver.authz.authorizer import NO_OPINION, Decision, UserRules, Verdict, at_once, decide

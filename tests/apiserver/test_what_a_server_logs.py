@@ -8,9 +8,9 @@ from collections.abc import Callable
 
 import pytest
 
-from lifecycle.api.clock import run_virtual
+from lifecycle.api.http.wire import Handler, Request, Response
+from lifecycle.api.loop.clock import run_virtual
 from lifecycle.api.status import not_found
-from lifecycle.api.wire import Handler, Request, Response
 from lifecycle.apiserver.authn.authenticator import AuthenticationError, Identity
 from lifecycle.apiserver.filters.authentication import with_authentication
 from lifecycle.apiserver.filters.panic_recovery import with_panic_recovery, with_status_errors

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from lifecycle.api.yaml_reader import read_yaml
+from lifecycle.api.go.yaml_reader import read_yaml
 from tests.conftest import ROOT
 
 CHAPTERS = {

@@ -10,8 +10,8 @@ import pytest
 from conformance.results import read
 
 from lifecycle.api.defaults.pods import set_pod_template_defaults, set_probe_defaults
+from lifecycle.api.http.wire import Object
 from lifecycle.api.resources import resource
-from lifecycle.api.wire import Object
 from lifecycle.apiserver.admission.default_toleration_seconds import SECONDS
 from lifecycle.apiserver.registry.core.service.store import range_offset
 from lifecycle.apiserver.registry.event_stores import EVENT_TTL

@@ -6,8 +6,8 @@ import asyncio
 import inspect
 import re
 
-from lifecycle.agreements.scheduling_queue import log_lines
-from lifecycle.api.clock import run_virtual
+from lifecycle.agreements.scheduler.scheduling_queue import log_lines
+from lifecycle.api.loop.clock import run_virtual
 from lifecycle.client.leader_election import LeaderElector
 from lifecycle.controllers.manager import CONTROLLERS
 from lifecycle.controllers.replicaset import victim_ranking

@@ -7,7 +7,7 @@ from inspect import signature
 
 import pytest
 
-from lifecycle.agreements.pod_status import recorded
+from lifecycle.agreements.kubelet.pod_status import recorded
 from lifecycle.cluster.one_node import OneNode, on_one_node
 from lifecycle.cri.apis.runtime import Runtime
 from lifecycle.historical.kubelet.cpu_weight import cpu_shares_to_weight_linear

@@ -24,7 +24,7 @@ import asyncio
 from collections import Counter
 from typing import Any
 
-from lifecycle.api.wire import Object
+from lifecycle.api.http.wire import Object
 from tests.chaos.endings import of_jobs, unnoticed
 from tests.chaos.history import WORKLOADS, History
 from tests.chaos.invariants.registry import TERMINAL, containers, controller_of, is_ready

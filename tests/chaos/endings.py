@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections import defaultdict
 from typing import Any
 
-from lifecycle.api.wire import Object
+from lifecycle.api.http.wire import Object
 from tests.chaos.history import Change, History
 from tests.chaos.invariants.registry import TERMINAL, controller_of, is_ready
 

@@ -7,8 +7,8 @@ import random
 from collections.abc import AsyncIterator, Callable
 from typing import Protocol
 
+from lifecycle.api.http.wire import Object, Request, Response, WatchFrame
 from lifecycle.api.status import failure
-from lifecycle.api.wire import Object, Request, Response, WatchFrame
 from lifecycle.client.rest import Transport
 from tests.chaos.scenario import Fault
 

@@ -6,8 +6,8 @@ import asyncio
 from collections.abc import AsyncIterator, Iterable
 from dataclasses import dataclass, field
 
+from lifecycle.api.http.wire import Object
 from lifecycle.api.resources import resource
-from lifecycle.api.wire import Object
 from lifecycle.etcd.codec import decode_value
 from lifecycle.etcd.keys import ROOT, resource_prefix
 from lifecycle.etcd.store import Event, Store, prefix_end

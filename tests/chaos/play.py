@@ -8,7 +8,7 @@ from collections import Counter
 from dataclasses import dataclass, field
 from typing import Any
 
-from lifecycle.api.clock import run_virtual
+from lifecycle.api.loop.clock import run_virtual
 from tests.chaos import end_state
 from tests.chaos.history import History
 from tests.chaos.invariants import broken

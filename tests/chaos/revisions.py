@@ -17,7 +17,7 @@ from collections import defaultdict
 from collections.abc import Iterator
 from dataclasses import dataclass
 
-from lifecycle.api.wire import Object
+from lifecycle.api.http.wire import Object
 from tests.chaos.history import WORKLOADS, History
 from tests.chaos.invariants.registry import controller_uid
 

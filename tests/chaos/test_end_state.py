@@ -8,7 +8,7 @@ from dataclasses import replace
 
 import pytest
 
-from lifecycle.api.wire import Object
+from lifecycle.api.http.wire import Object
 from tests.chaos.end_state import differences, end_state, latest
 from tests.chaos.history import Change, History
 from tests.chaos.invariants.registry import controller_of, is_ready

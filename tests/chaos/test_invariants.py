@@ -9,7 +9,7 @@ from typing import Any
 
 import pytest
 
-from lifecycle.api.wire import Object
+from lifecycle.api.http.wire import Object
 from tests.chaos.history import Change, History
 from tests.chaos.invariants import INVARIANTS, broken
 from tests.chaos.invariants.registry import controller_of, is_ready

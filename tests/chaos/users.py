@@ -6,9 +6,9 @@ import asyncio
 from collections.abc import Awaitable, Callable
 from typing import Any
 
+from lifecycle.api.http.wire import Object
 from lifecycle.api.resources import Resource, resource
 from lifecycle.api.status import StatusError
-from lifecycle.api.wire import Object
 from lifecycle.client.rest import Client
 from tests.chaos.scenario import WORKERS, Action
 

@@ -8,8 +8,8 @@ import random
 from collections.abc import Callable
 from typing import Any
 
-from lifecycle.api.clock import Clock
-from lifecycle.api.wire import Object, Request, UserInfo
+from lifecycle.api.http.wire import Object, Request, UserInfo
+from lifecycle.api.loop.clock import Clock
 from lifecycle.client.rest import Client
 from lifecycle.client.shared_informer import SharedInformer
 from lifecycle.cluster.cluster import Cluster

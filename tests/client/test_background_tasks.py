@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import asyncio
 
-from lifecycle.api.clock import run_virtual
+from lifecycle.api.loop.clock import run_virtual
 from lifecycle.client.background_tasks import BackgroundTasks
 from lifecycle.client.real_fifo import ADDED, DELETED, REPLACED, UPDATED
 from lifecycle.client.transport_https import ConnectionConfig, HTTPSTransport

@@ -5,8 +5,8 @@ from __future__ import annotations
 from hypothesis import given
 from hypothesis import strategies as st
 
+from lifecycle.api.http.wire import Object
 from lifecycle.api.labels import parse_selector
-from lifecycle.api.wire import Object
 from lifecycle.client.indexer import NAMESPACE_INDEX, Indexer
 from lifecycle.client.listers import Lister
 from lifecycle.client.real_fifo import ADDED, DELETED, REPLACED, UPDATED, RealFIFO

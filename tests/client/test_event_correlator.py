@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from lifecycle.api.wire import Object
+from lifecycle.api.http.wire import Object
 from lifecycle.client.event_correlator import LRU, MAX_LRU_CACHE_ENTRIES, Correlated, EventCorrelator, event_key
 
 ABOUT = {

@@ -11,10 +11,10 @@ from typing import Any
 import pytest
 from tests.fake_api import FakeAPI
 
-from lifecycle.api.clock import Clock, run_virtual
+from lifecycle.api.http.wire import Object, Response
+from lifecycle.api.loop.clock import Clock, run_virtual
 from lifecycle.api.resources import resource
 from lifecycle.api.status import StatusError, failure
-from lifecycle.api.wire import Object, Response
 from lifecycle.client.events import EventRecorder, object_reference
 from lifecycle.client.rest import Client
 from lifecycle.client.transport_https import NoAnswerError

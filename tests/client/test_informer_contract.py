@@ -11,9 +11,9 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from tests.fake_api import FakeAPI
 
-from lifecycle.api.clock import run_virtual
+from lifecycle.api.http.wire import Object, Request, Response, UserInfo
+from lifecycle.api.loop.clock import run_virtual
 from lifecycle.api.resources import resource
-from lifecycle.api.wire import Object, Request, Response, UserInfo
 from lifecycle.apiserver.server.create_server_chain import create_server_chain
 from lifecycle.client.rest import Client
 from lifecycle.client.shared_informer import SharedInformerFactory

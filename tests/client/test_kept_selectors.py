@@ -7,10 +7,10 @@ import asyncio
 import pytest
 from tests.fake_api import FakeAPI
 
-from lifecycle.api.clock import run_virtual
+from lifecycle.api.http.wire import Object
 from lifecycle.api.labels import Selector, selector_from_label_selector
+from lifecycle.api.loop.clock import run_virtual
 from lifecycle.api.resources import resource
-from lifecycle.api.wire import Object
 from lifecycle.client import kept_selectors
 from lifecycle.client.kept_selectors import KeptSelectors
 from lifecycle.client.rest import Client

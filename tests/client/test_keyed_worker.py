@@ -8,8 +8,8 @@ from unittest.mock import patch
 
 import pytest
 
-from lifecycle.api.clock import run_virtual
-from lifecycle.api.pauses import TURN
+from lifecycle.api.loop.clock import run_virtual
+from lifecycle.api.loop.pauses import TURN
 from lifecycle.api.status import internal_error
 from lifecycle.client.keyed_worker import RetryError, run_workers
 from lifecycle.client.workqueue import RateLimitingQueue

@@ -9,10 +9,10 @@ import pytest
 from tests.asked_first import AskedFirst, Silence
 from tests.fake_api import FakeAPI
 
-from lifecycle.api.clock import Clock, run_virtual
+from lifecycle.api.http.wire import Request, Response
+from lifecycle.api.loop.clock import Clock, run_virtual
 from lifecycle.api.resources import resource
 from lifecycle.api.status import StatusError, conflict, failure
-from lifecycle.api.wire import Request, Response
 from lifecycle.client.leader_election import LeaderElector
 from lifecycle.client.rest import Client, Transport
 

@@ -8,10 +8,10 @@ from typing import Any
 
 import pytest
 
-from lifecycle.api.clock import run_virtual
+from lifecycle.api.http.wire import Object, Request, Response, WatchFrame
+from lifecycle.api.loop.clock import run_virtual
 from lifecycle.api.resources import resource
 from lifecycle.api.status import StatusError, failure, gone
-from lifecycle.api.wire import Object, Request, Response, WatchFrame
 from lifecycle.client.reflector import INITIAL_EVENTS_END, Reflector
 from lifecycle.client.rest import Client
 from lifecycle.client.store import Store, meta_namespace_key

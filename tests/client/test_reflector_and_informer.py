@@ -10,10 +10,10 @@ import pytest
 from tests.client.test_reflector import PODS, Kept, Script, added, bookmark, listed, pod
 from tests.fake_api import FakeAPI
 
-from lifecycle.api.clock import run_virtual
+from lifecycle.api.http.wire import Object, Request, Response, WatchFrame
+from lifecycle.api.loop.clock import run_virtual
 from lifecycle.api.resources import resource
 from lifecycle.api.status import StatusError, failure, gone
-from lifecycle.api.wire import Object, Request, Response, WatchFrame
 from lifecycle.client import shared_informer
 from lifecycle.client.reflector import BackoffManager, ExpiredError, Reflector
 from lifecycle.client.rest import Client

@@ -8,9 +8,9 @@ from typing import Any
 
 import pytest
 
+from lifecycle.api.http.wire import Request, Response, WatchFrame
 from lifecycle.api.resources import resource
 from lifecycle.api.status import StatusError
-from lifecycle.api.wire import Request, Response, WatchFrame
 from lifecycle.client.rest import APPLY_PATCH, JSON_PATCH, MERGE_PATCH, STRATEGIC_MERGE_PATCH, Client
 
 PODS, NODES, DEPLOYMENTS = resource("pods"), resource("nodes"), resource("deployments.apps")

@@ -14,9 +14,9 @@ import aiohttp
 import pytest
 from aiohttp import web
 
+from lifecycle.api.http.wire import Request, Response, WatchFrame
 from lifecycle.api.resources import resource
 from lifecycle.api.status import StatusError, not_found
-from lifecycle.api.wire import Request, Response, WatchFrame
 from lifecycle.apiserver.pki.certificates import CertificateAuthority
 from lifecycle.client.rest import Client
 from lifecycle.client.transport_https import (

@@ -5,7 +5,7 @@ from __future__ import annotations
 import asyncio
 from typing import Any
 
-from lifecycle.api.clock import Clock
+from lifecycle.api.loop.clock import Clock
 from lifecycle.api.names import NameSource
 from lifecycle.cluster.already_running import resume_pods
 from lifecycle.cri.apis.container import ContainerState

@@ -12,7 +12,7 @@ import pytest
 import yaml
 
 import lifecycle
-from lifecycle.api.clock import run_virtual
+from lifecycle.api.loop.clock import run_virtual
 from lifecycle.api.resources import resource
 from lifecycle.cluster.cluster import Cluster
 from lifecycle.cluster.cluster_config import ClusterConfig

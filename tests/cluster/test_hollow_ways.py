@@ -13,8 +13,8 @@ from typing import Any
 
 import pytest
 
+from lifecycle.api.http.wire import Object
 from lifecycle.api.resources import resource
-from lifecycle.api.wire import Object
 from lifecycle.cluster.cluster_addons import DNS_ADDRESS
 from lifecycle.cluster.hollow_ways import HollowWays
 from lifecycle.cluster.rehearsal import RehearsedCluster, rehearse

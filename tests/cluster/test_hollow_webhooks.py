@@ -10,7 +10,7 @@ from collections.abc import Iterator
 
 import pytest
 
-from lifecycle.api.wire import Object
+from lifecycle.api.http.wire import Object
 from lifecycle.apiserver.pki.certificates import CertificateAuthority
 from tests.cluster.conftest import Kubectl
 

@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 from aiohttp import web
 
-from lifecycle.api.wire import Request, Response
+from lifecycle.api.http.wire import Request, Response
 from lifecycle.cluster import kubelet_connections
 from lifecycle.cluster.kubelet_connections import KubeletConnection
 from lifecycle.cri.apis.pod_network import HTTPAnswer

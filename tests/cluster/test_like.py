@@ -13,10 +13,10 @@ import pytest
 from cryptography import x509
 
 from lifecycle.api import fast_json
-from lifecycle.api.clock import run_virtual
+from lifecycle.api.http.wire import Object
+from lifecycle.api.loop.clock import run_virtual
 from lifecycle.api.resources import resource
 from lifecycle.api.status import StatusError
-from lifecycle.api.wire import Object
 from lifecycle.client.rest import Client
 from lifecycle.cluster import like
 from lifecycle.cluster.cluster import Cluster

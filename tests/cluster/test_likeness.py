@@ -8,9 +8,9 @@ from typing import Any
 import pytest
 
 from lifecycle.api import fast_json
-from lifecycle.api.clock import run_virtual
+from lifecycle.api.http.wire import Object
+from lifecycle.api.loop.clock import run_virtual
 from lifecycle.api.resources import resource
-from lifecycle.api.wire import Object
 from lifecycle.cluster import like
 from lifecycle.cluster.like import Likeness, plant, read, recorded_images
 from lifecycle.cri.apis.image import Image

@@ -6,8 +6,8 @@ import asyncio
 from types import SimpleNamespace
 from typing import Any
 
-from lifecycle.api.clock import run_virtual
-from lifecycle.api.wire import Request, Response, UserInfo
+from lifecycle.api.http.wire import Request, Response, UserInfo
+from lifecycle.api.loop.clock import run_virtual
 from lifecycle.cluster.cluster_config import ClusterConfig
 from lifecycle.cluster.noted_creations import NotingCluster, _Noting
 

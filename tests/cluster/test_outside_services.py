@@ -13,7 +13,7 @@ import aiohttp
 import pytest
 import yaml
 
-from lifecycle.api.wire import Request
+from lifecycle.api.http.wire import Request
 from lifecycle.cluster.outside_services import IdentityProvider, LoopbackService, Webhook
 
 

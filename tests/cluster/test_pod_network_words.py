@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from lifecycle.api.clock import run_virtual
+from lifecycle.api.loop.clock import run_virtual
 from lifecycle.cluster.linux.pod_network import NodePodNetwork, described
 from lifecycle.cni.errors import CNIError
 from lifecycle.cni.pod_network import PodNetwork

@@ -7,8 +7,8 @@ import time
 
 import pytest
 
+from lifecycle.api.http.wire import Object
 from lifecycle.api.resources import resource
-from lifecycle.api.wire import Object
 from lifecycle.cluster.rehearsal import RehearsedCluster, on_virtual_time, rehearse
 
 MAPS = resource("configmaps")

@@ -27,9 +27,9 @@ from pathlib import Path
 import pytest
 import yaml
 
+from lifecycle.api.http.wire import Object
 from lifecycle.api.resources import Resource, all_resources, resource
 from lifecycle.api.status import StatusError
-from lifecycle.api.wire import Object
 from lifecycle.apiserver.audit.options import AuditOptions
 from lifecycle.apiserver.authn.options import AuthenticationOptions
 from lifecycle.apiserver.storage.encryption_config.controller import EncryptionOptions

@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from lifecycle.api.clock import run_virtual
+from lifecycle.api.loop.clock import run_virtual
 from lifecycle.api.resources import resource
 from lifecycle.client.rest import Client
 from lifecycle.cluster.node_readiness import NodesReady, is_ready

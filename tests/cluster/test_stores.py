@@ -14,9 +14,9 @@ import yaml
 from kubernetes import client as official
 from kubernetes import config as official_config
 
+from lifecycle.api.http.wire import MASTERS, Request, UserInfo
 from lifecycle.api.resources import resource
 from lifecycle.api.status import StatusError
-from lifecycle.api.wire import MASTERS, Request, UserInfo
 from lifecycle.cluster.cluster import Cluster
 from lifecycle.cluster.cluster_config import ClusterConfig
 from lifecycle.cluster.stores import open_store

@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 
-from lifecycle.api.clock import run_virtual
+from lifecycle.api.loop.clock import run_virtual
 from lifecycle.cluster.supervisor import Supervisor
 
 

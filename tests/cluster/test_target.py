@@ -8,8 +8,8 @@ from typing import Any
 import pytest
 from cryptography import x509
 
-from lifecycle.api.clock import run_virtual
-from lifecycle.api.wire import Request, Response, WatchFrame
+from lifecycle.api.http.wire import Request, Response, WatchFrame
+from lifecycle.api.loop.clock import run_virtual
 from lifecycle.apiserver.pki.certificates import CertificateAuthority
 from lifecycle.cluster.target import HandlerTarget
 

@@ -6,8 +6,8 @@ from typing import Any
 
 import pytest
 
-from lifecycle.api.clock import run_virtual
-from lifecycle.api.wire import Request, Response
+from lifecycle.api.http.wire import Request, Response
+from lifecycle.api.loop.clock import run_virtual
 from lifecycle.cluster.command_line import Typed, Wiretap, type_line, type_lines
 from tests.kubectl.fake_server import FakeServer
 

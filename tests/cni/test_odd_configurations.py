@@ -14,8 +14,8 @@ from typing import Any
 
 import pytest
 
-from lifecycle.api.go_format import go_quote
-from lifecycle.api.go_json.decode import unmarshal
+from lifecycle.api.go.format import go_quote
+from lifecycle.api.go.json.decode import unmarshal
 from lifecycle.cni.errors import CNIError
 from lifecycle.cni.invoke import decode_result, plugin_err
 from lifecycle.cni.launchers import write_launchers

@@ -10,7 +10,7 @@ from typing import Any
 
 import pytest
 
-from lifecycle.api.wire import Object
+from lifecycle.api.http.wire import Object
 from lifecycle.compare.lawful import Laws, watch_complaints
 from lifecycle.compare.observations import Observations, observations_of
 from lifecycle.compare.scenarios import compare_observations

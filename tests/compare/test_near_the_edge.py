@@ -9,7 +9,7 @@ from typing import Any
 
 import pytest
 
-from lifecycle.api.wire import Object
+from lifecycle.api.http.wire import Object
 from lifecycle.compare.compare import BY_NAME
 from lifecycle.compare.in_flight import NAME, WRITERS
 from tests.compare.test_tampering import (

@@ -6,7 +6,7 @@ from collections import defaultdict
 
 import pytest
 
-from lifecycle.api.clock import run_virtual
+from lifecycle.api.loop.clock import run_virtual
 from lifecycle.compare import compare_cluster
 from lifecycle.inspector import open_recording
 from lifecycle.inspector.exchange import Question

@@ -11,7 +11,7 @@ from typing import Any
 
 import pytest
 
-from lifecycle.api.clock import run_virtual
+from lifecycle.api.loop.clock import run_virtual
 from lifecycle.compare import AgreementTable, Normaliser, compare
 from lifecycle.compare.compare import Comparison
 from lifecycle.compare.documents import body_of, document_of

@@ -14,7 +14,7 @@ from typing import Any
 
 import pytest
 
-from lifecycle.api.wire import Object
+from lifecycle.api.http.wire import Object
 from lifecycle.compare import Comparison, Normaliser, compare, freedoms, pair_siblings
 from lifecycle.compare.compare import BY_NAME, OF_ENDPOINTS
 from lifecycle.compare.in_flight import NAME, WRITERS

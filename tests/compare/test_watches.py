@@ -9,7 +9,7 @@ from typing import Any
 
 import pytest
 
-from lifecycle.api.wire import Object
+from lifecycle.api.http.wire import Object
 from lifecycle.compare import Comparison
 from lifecycle.compare.held import compare_held
 from lifecycle.compare.masked import optional_rule

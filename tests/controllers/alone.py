@@ -10,10 +10,10 @@ from typing import Any
 
 from tests.fake_api import FakeAPI
 
+from lifecycle.api.http.wire import Object, Request
 from lifecycle.api.names import NameSource
 from lifecycle.api.resources import Resource, resource
 from lifecycle.api.status import StatusError, failure
-from lifecycle.api.wire import Object, Request
 from lifecycle.client.rest import Client
 from lifecycle.client.shared_informer import SharedInformerFactory
 

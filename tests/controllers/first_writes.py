@@ -7,7 +7,7 @@ import re
 from pathlib import Path
 from typing import Any
 
-from lifecycle.api.wire import Object
+from lifecycle.api.http.wire import Object
 
 Kept = dict[str, Any]
 """`controller`, `name` (the situation's namespace), `objects` (resource, object), `writes` (verb, about, body)."""

@@ -18,8 +18,8 @@ from tests.controllers.first_writes import KEPT, Kept
 from tests.controllers.situations import NODES, SITUATIONS
 from tests.live.real_programs import identity, real_controller_manager
 
+from lifecycle.api.http.wire import Object
 from lifecycle.api.resources import all_resources, resource, resource_for_kind
-from lifecycle.api.wire import Object
 from lifecycle.apiserver.audit.options import AuditOptions
 from lifecycle.client.rest import Client
 from lifecycle.cluster.background import BackgroundCluster

@@ -8,7 +8,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
-from lifecycle.api.wire import Object
+from lifecycle.api.http.wire import Object
 
 LONG_AGO = "2026-01-01T00:00:00Z"
 READY = ({"type": "Ready", "status": "True", "lastTransitionTime": LONG_AGO},)

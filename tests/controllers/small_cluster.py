@@ -9,11 +9,11 @@ from typing import Any
 
 from tests.furnished import restored
 
-from lifecycle.api.clock import Clock
+from lifecycle.api.http.wire import Object, Request, Response, UserInfo
+from lifecycle.api.loop.clock import Clock
 from lifecycle.api.names import NameSource
 from lifecycle.api.resources import Resource, resource
 from lifecycle.api.status import StatusError
-from lifecycle.api.wire import Object, Request, Response, UserInfo
 from lifecycle.apiserver.server.create_server_chain import create_server_chain
 from lifecycle.client.rest import STRATEGIC_MERGE_PATCH, Client, Transport
 from lifecycle.controllers.manager import ControllerManager

@@ -7,8 +7,8 @@ from typing import Any
 
 from tests.controllers.recorded import audited, items, watched, without_managed_fields
 
-from lifecycle.api.clock import parse_time
-from lifecycle.api.wire import Object
+from lifecycle.api.http.wire import Object
+from lifecycle.api.loop.clock import parse_time
 from lifecycle.client.event_correlator import COMBINED, EventCorrelator
 from lifecycle.client.indexer import Indexer
 from lifecycle.client.rest import Client

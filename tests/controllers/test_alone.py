@@ -8,11 +8,11 @@ from typing import Any
 import pytest
 from tests.controllers.alone import NO_MORE, TERMINATING, Alone, alone, refusing
 
-from lifecycle.api.clock import run_virtual
+from lifecycle.api.http.wire import Object
+from lifecycle.api.loop.clock import run_virtual
+from lifecycle.api.loop.worker import LARGE
 from lifecycle.api.resources import resource
 from lifecycle.api.status import StatusError, failure
-from lifecycle.api.wire import Object
-from lifecycle.api.worker import LARGE
 from lifecycle.controllers.nodeipam import NodeIPAMController
 from lifecycle.controllers.root_ca_publisher import DESCRIPTION_ANNOTATION, RootCACertPublisher
 from lifecycle.controllers.serviceaccount.serviceaccounts_controller import ServiceAccountsController

@@ -8,11 +8,11 @@ from dataclasses import dataclass
 
 import pytest
 
-from lifecycle.api.clock import Clock
+from lifecycle.api.http.wire import MASTERS, Object, Request, Response
+from lifecycle.api.loop.clock import Clock
 from lifecycle.api.names import NameSource
 from lifecycle.api.resources import resource
 from lifecycle.api.status import StatusError
-from lifecycle.api.wire import MASTERS, Object, Request, Response
 from lifecycle.apiserver.server.create_server_chain import create_server_chain
 from lifecycle.client.rest import Client
 from lifecycle.client.transport_https import ConnectionConfig, HTTPSTransport

@@ -8,8 +8,8 @@ from typing import TypeVar
 from unittest.mock import patch
 
 from lifecycle.api import fast_json
+from lifecycle.api.http.wire import Object
 from lifecycle.api.resources import resource
-from lifecycle.api.wire import Object
 from lifecycle.client.rest import Client
 from lifecycle.cluster.rehearsal import RehearsedCluster, rehearse
 from lifecycle.controllers.clusterrole_aggregation import FIELD_MANAGER

@@ -6,7 +6,7 @@ import asyncio
 
 import pytest
 
-from lifecycle.api.clock import run_virtual
+from lifecycle.api.loop.clock import run_virtual
 from lifecycle.client.workqueue import DelayingQueue
 from lifecycle.controllers.counting_pauses import LARGE, CountingPauses
 

@@ -9,9 +9,9 @@ import pytest
 from tests.controllers.alone import Alone, alone, refusing
 from tests.controllers.test_refused_requests import TEMPLATE
 
-from lifecycle.api.clock import VIRTUAL_EPOCH, format_time, run_virtual
+from lifecycle.api.http.wire import Object
+from lifecycle.api.loop.clock import VIRTUAL_EPOCH, format_time, run_virtual
 from lifecycle.api.resources import resource
-from lifecycle.api.wire import Object
 from lifecycle.controllers.cronjob import cronjob_controller
 from lifecycle.controllers.cronjob.cronjob_controller import CronJobController
 

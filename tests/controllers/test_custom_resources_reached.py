@@ -4,11 +4,11 @@ from __future__ import annotations
 
 import asyncio
 
-from lifecycle.agreements.resource_handling import definition
+from lifecycle.agreements.apiserver.resource_handling import definition
 from lifecycle.api.custom_resources import resource_of
+from lifecycle.api.http.wire import Object
 from lifecycle.api.resources import Resource, resource
 from lifecycle.api.status import StatusError
-from lifecycle.api.wire import Object
 from lifecycle.cluster.rehearsal import RehearsedCluster, rehearse
 
 MAPS = resource("configmaps")

@@ -8,8 +8,8 @@ from typing import Any
 import pytest
 from tests.conftest import RECORDINGS
 
+from lifecycle.api.http.wire import Object
 from lifecycle.api.resources import resource
-from lifecycle.api.wire import Object
 from lifecycle.cluster.rehearsal import RehearsedCluster, rehearse
 from lifecycle.controllers.daemonset.daemon_pods import daemon_pod
 from lifecycle.controllers.daemonset.daemon_set_status import daemon_set_status

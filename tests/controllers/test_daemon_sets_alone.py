@@ -9,10 +9,10 @@ import pytest
 from tests.controllers.alone import Alone, alone, refusing
 from tests.controllers.test_refused_requests import LABELS, TEMPLATE, work
 
-from lifecycle.api.clock import VIRTUAL_EPOCH, format_time, run_virtual
+from lifecycle.api.http.wire import Object
+from lifecycle.api.loop.clock import VIRTUAL_EPOCH, format_time, run_virtual
 from lifecycle.api.resources import resource
 from lifecycle.api.status import failure
-from lifecycle.api.wire import Object
 from lifecycle.controllers.daemonset import daemon_set_controller
 from lifecycle.controllers.daemonset.daemon_pods import node_should_run_daemon_pod
 from lifecycle.controllers.daemonset.daemon_set_controller import BACKOFF_GC_INTERVAL, BACKOFF_MAX, DaemonSetController

@@ -9,9 +9,9 @@ import pytest
 from tests.controllers.alone import NO_MORE, Alone, alone, refusing
 from tests.controllers.test_refused_requests import LABELS, TEMPLATE, work
 
-from lifecycle.api.clock import VIRTUAL_EPOCH, format_time, run_virtual
+from lifecycle.api.http.wire import Object, Request
+from lifecycle.api.loop.clock import VIRTUAL_EPOCH, format_time, run_virtual
 from lifecycle.api.resources import resource
-from lifecycle.api.wire import Object, Request
 from lifecycle.controllers.deployment.deployment_controller import DeploymentController
 from lifecycle.controllers.deployment.revisions import DESIRED_REPLICAS, MAX_REPLICAS, REVISION
 

@@ -10,9 +10,9 @@ import pytest
 from tests.controllers.alone import alone
 from tests.controllers.small_cluster import DEPLOYMENTS, PODS, SmallCluster, deployment, small_cluster
 
-from lifecycle.api.clock import VIRTUAL_EPOCH, format_time, run_virtual
+from lifecycle.api.http.wire import Object
+from lifecycle.api.loop.clock import VIRTUAL_EPOCH, format_time, run_virtual
 from lifecycle.api.resources import resource
-from lifecycle.api.wire import Object
 from lifecycle.client.rest import STRATEGIC_MERGE_PATCH
 from lifecycle.controllers.disruption.budget import (
     DELETION_TIMEOUT,

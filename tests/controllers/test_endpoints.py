@@ -10,8 +10,8 @@ import pytest
 from tests.controllers.pods_and_slices import pod, service, stored
 from tests.fake_api import FakeAPI
 
+from lifecycle.api.http.wire import Object
 from lifecycle.api.resources import resource
-from lifecycle.api.wire import Object
 from lifecycle.client.indexer import Indexer
 from lifecycle.client.rest import Client
 from lifecycle.cluster.rehearsal import RehearsedCluster, rehearse

@@ -8,7 +8,7 @@ from typing import Any
 from tests.controllers.small_cluster import EVENTS, PODS
 from tests.controllers.test_persistent_volumes import CLAIMS, Scene, claim, storage_class, volume, with_storage
 
-from lifecycle.api.wire import Object
+from lifecycle.api.http.wire import Object
 
 
 def a_pod(storage_class_name: str = "", **more: Any) -> Object:

@@ -15,9 +15,9 @@ from tests.controllers.alone import alone
 from tests.controllers.first_writes import KEPT, VERBS, Kept, compared, shown
 from tests.controllers.situations import SITUATIONS
 
-from lifecycle.api.clock import run_virtual
+from lifecycle.api.http.wire import Object
+from lifecycle.api.loop.clock import run_virtual
 from lifecycle.api.resources import find_resource
-from lifecycle.api.wire import Object
 from lifecycle.controllers.manager import CONTROLLERS
 
 ALL: dict[str, Kept] = {each["name"]: each for each in json.loads(gzip.decompress(KEPT.read_bytes()))}

@@ -9,10 +9,10 @@ from typing import Any
 import pytest
 from tests.controllers.alone import Alone, alone
 
-from lifecycle.api.clock import VIRTUAL_EPOCH, format_time, run_virtual
+from lifecycle.api.http.wire import Object, Request
+from lifecycle.api.loop.clock import VIRTUAL_EPOCH, format_time, run_virtual
 from lifecycle.api.resources import resource
 from lifecycle.api.status import StatusError, failure
-from lifecycle.api.wire import Object, Request
 from lifecycle.client.rest import STRATEGIC_MERGE_PATCH
 from lifecycle.controllers.garbagecollector.garbage_collector import WORKERS, GarbageCollector
 

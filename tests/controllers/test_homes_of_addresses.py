@@ -7,8 +7,8 @@ from ipaddress import ip_network
 import pytest
 from tests.controllers.alone import alone
 
-from lifecycle.api.clock import run_virtual
-from lifecycle.api.wire import Object
+from lifecycle.api.http.wire import Object
+from lifecycle.api.loop.clock import run_virtual
 from lifecycle.controllers.servicecidrs import ServiceCIDRsController, contains
 
 

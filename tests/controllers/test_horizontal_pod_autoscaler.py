@@ -10,10 +10,10 @@ from typing import Any
 from tests.controllers.small_cluster import DEPLOYMENTS, EVENTS, PODS, SmallCluster, deployment, small_cluster
 
 from lifecycle.api import fast_json
-from lifecycle.api.clock import run_virtual
+from lifecycle.api.http.wire import Object, Request, Response
 from lifecycle.api.labels import parse_selector
+from lifecycle.api.loop.clock import run_virtual
 from lifecycle.api.resources import resource
-from lifecycle.api.wire import Object, Request, Response
 from lifecycle.client.rest import MERGE_PATCH
 
 AUTOSCALERS = resource("horizontalpodautoscalers.autoscaling")

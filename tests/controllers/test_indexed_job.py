@@ -9,9 +9,9 @@ from typing import Any
 import pytest
 from tests.controllers.small_cluster import PODS, SmallCluster, small_cluster
 
-from lifecycle.api.clock import run_virtual
+from lifecycle.api.http.wire import Object
+from lifecycle.api.loop.clock import run_virtual
 from lifecycle.api.resources import resource
-from lifecycle.api.wire import Object
 from lifecycle.client.rest import STRATEGIC_MERGE_PATCH
 from lifecycle.controllers.job.ordered_intervals import NO_INDEXES
 from lifecycle.controllers.job.success_policy import match_success_policy

@@ -9,10 +9,10 @@ from typing import Any
 
 import pytest
 
-from lifecycle.api.clock import Clock, parse_time
+from lifecycle.api.http.wire import Object
+from lifecycle.api.loop.clock import Clock, parse_time
 from lifecycle.api.resources import resource
 from lifecycle.api.status import StatusError
-from lifecycle.api.wire import Object
 from lifecycle.cluster.rehearsal import RehearsedCluster, rehearse
 from lifecycle.controllers.job.job_count import TRACKING_FINALIZER, count_pods
 from lifecycle.controllers.job.pod_failure_policy import match_pod_failure_policy

@@ -6,8 +6,8 @@ from typing import Any
 
 import pytest
 
-from lifecycle.api.clock import VIRTUAL_EPOCH, format_time
-from lifecycle.api.wire import Object
+from lifecycle.api.http.wire import Object
+from lifecycle.api.loop.clock import VIRTUAL_EPOCH, format_time
 from lifecycle.controllers.job.backoff import finished_at, remaining_after, remaining_backoff
 from lifecycle.controllers.job.ordered_intervals import NO_INDEXES
 from lifecycle.controllers.job.per_index import FAILURE_COUNT, delayed_pods

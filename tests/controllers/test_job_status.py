@@ -8,9 +8,9 @@ from typing import Any
 
 import pytest
 
-from lifecycle.api.clock import VIRTUAL_EPOCH, Clock, format_time
+from lifecycle.api.http.wire import Object
+from lifecycle.api.loop.clock import VIRTUAL_EPOCH, Clock, format_time
 from lifecycle.api.status import StatusError, failure
-from lifecycle.api.wire import Object
 from lifecycle.controllers.job.job_count import TRACKING_FINALIZER, count_pods, settle_the_rest
 from lifecycle.controllers.job.job_status import (
     ensure_condition,

@@ -9,10 +9,10 @@ import pytest
 from tests.controllers.alone import Alone, alone, refusing
 from tests.controllers.test_refused_requests import LABELS, work
 
-from lifecycle.api.clock import VIRTUAL_EPOCH, format_time, run_virtual
+from lifecycle.api.http.wire import Object
+from lifecycle.api.loop.clock import VIRTUAL_EPOCH, format_time, run_virtual
 from lifecycle.api.resources import resource
 from lifecycle.api.status import failure
-from lifecycle.api.wire import Object
 from lifecycle.controllers.job.job_controller import JobController
 from lifecycle.controllers.replicaset.replica_set_controller import ReplicaSetController
 from lifecycle.controllers.ttlafterfinished.ttl_after_finished_controller import TTLAfterFinishedController

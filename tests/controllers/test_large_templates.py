@@ -8,8 +8,8 @@ from typing import Any
 import pytest
 
 from lifecycle.api import fast_json
+from lifecycle.api.http.wire import Object
 from lifecycle.api.resources import resource
-from lifecycle.api.wire import Object
 from lifecycle.cluster.rehearsal import RehearsedCluster, rehearse
 from lifecycle.controllers.daemonset import daemon_set_controller
 from lifecycle.controllers.deployment import sync

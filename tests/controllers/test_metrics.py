@@ -8,10 +8,10 @@ from typing import Any
 import pytest
 from tests.controllers.test_replica_calculator import FixedClock, running
 
-from lifecycle.api.clock import format_time
+from lifecycle.api.http.wire import Object, Response
+from lifecycle.api.loop.clock import format_time
 from lifecycle.api.resources import resource
 from lifecycle.api.status import StatusError
-from lifecycle.api.wire import Object, Response
 from lifecycle.controllers.podautoscaler.metric_proposals import (
     MetricFailure,
     MetricProposal,

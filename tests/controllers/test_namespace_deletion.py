@@ -9,9 +9,9 @@ import pytest
 from tests.controllers.small_cluster import NAMESPACES, PODS, SmallCluster
 from tests.controllers.test_the_line import play
 
+from lifecycle.api.http.wire import Object
 from lifecycle.api.resources import resource
 from lifecycle.api.status import StatusError
-from lifecycle.api.wire import Object
 from lifecycle.client.rest import MERGE_PATCH
 
 MAPS = resource("configmaps")

@@ -9,10 +9,10 @@ import pytest
 from tests.controllers.alone import alone
 from tests.fake_api import FakeAPI
 
-from lifecycle.api.clock import Clock, run_virtual
+from lifecycle.api.http.wire import Object
+from lifecycle.api.loop.clock import Clock, run_virtual
 from lifecycle.api.names import NameSource
 from lifecycle.api.resources import resource
-from lifecycle.api.wire import Object
 from lifecycle.client.rest import Client
 from lifecycle.client.shared_informer import SharedInformerFactory
 from lifecycle.controllers.manager import CONTROLLERS, is_enabled

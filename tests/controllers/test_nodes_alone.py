@@ -7,10 +7,10 @@ from typing import Any
 
 from tests.controllers.alone import Alone, alone, refusing
 
-from lifecycle.api.clock import VIRTUAL_EPOCH, format_time, run_virtual
+from lifecycle.api.http.wire import Object
+from lifecycle.api.loop.clock import VIRTUAL_EPOCH, format_time, run_virtual
 from lifecycle.api.resources import resource
 from lifecycle.api.status import failure
-from lifecycle.api.wire import Object
 from lifecycle.controllers.node_lifecycle.node_lifecycle_controller import NodeLifecycleController
 from lifecycle.controllers.nodeipam import CIDRSet, NodeIPAMController
 from lifecycle.controllers.podgc.gc_controller import PodGCController

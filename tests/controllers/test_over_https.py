@@ -6,7 +6,7 @@ import asyncio
 
 from tests.controllers.small_cluster import DEPLOYMENTS, PODS, deployment
 
-from lifecycle.api.clock import Clock
+from lifecycle.api.loop.clock import Clock
 from lifecycle.api.names import NameSource
 from lifecycle.api.resources import resource
 from lifecycle.apiserver.server.create_server_chain import create_server_chain

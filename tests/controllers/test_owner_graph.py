@@ -8,8 +8,8 @@ from unittest.mock import Mock
 import pytest
 from tests.fake_api import FakeAPI
 
-from lifecycle.api.clock import run_virtual
-from lifecycle.api.wire import Object
+from lifecycle.api.http.wire import Object
+from lifecycle.api.loop.clock import run_virtual
 from lifecycle.client.rest import Client
 from lifecycle.client.shared_informer import SharedInformerFactory
 from lifecycle.controllers.garbagecollector.graph_builder import GraphBuilder

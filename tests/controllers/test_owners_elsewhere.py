@@ -7,9 +7,9 @@ from typing import Any
 
 from tests.controllers.small_cluster import EVENTS, NAMESPACES, SmallCluster, small_cluster
 
-from lifecycle.api.clock import run_virtual
+from lifecycle.api.http.wire import Object
+from lifecycle.api.loop.clock import run_virtual
 from lifecycle.api.resources import resource
-from lifecycle.api.wire import Object
 
 CONFIG_MAPS, ROLES = resource("configmaps"), resource("clusterroles.rbac.authorization.k8s.io")
 

@@ -9,10 +9,10 @@ from typing import Any
 import pytest
 from tests.controllers.small_cluster import EVENTS, SmallCluster, small_cluster
 
-from lifecycle.api.clock import run_virtual
+from lifecycle.api.http.wire import Object
+from lifecycle.api.loop.clock import run_virtual
 from lifecycle.api.persistent_volumes import find_matching_volume
 from lifecycle.api.resources import resource
-from lifecycle.api.wire import Object
 from lifecycle.client.rest import MERGE_PATCH
 
 CLAIMS, VOLUMES = resource("persistentvolumeclaims"), resource("persistentvolumes")

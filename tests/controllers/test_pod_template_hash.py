@@ -9,8 +9,8 @@ from typing import Any
 
 import pytest
 
-from lifecycle.api.fnv import fnv32, fnv32a, fnv64
-from lifecycle.api.wire import Object
+from lifecycle.api.go.fnv import fnv32, fnv32a, fnv64
+from lifecycle.api.http.wire import Object
 from lifecycle.compare.program_answers import recorded_programs
 from lifecycle.controllers.go_dump import dump_for_hash
 from lifecycle.controllers.pod_template_hash import compute_hash

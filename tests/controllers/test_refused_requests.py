@@ -11,8 +11,8 @@ import pytest
 from tests.controllers.alone import TERMINATING, alone, refusing
 from tests.controllers.pods_and_slices import pod as service_pod
 
-from lifecycle.api.clock import VIRTUAL_EPOCH, format_time, run_virtual
-from lifecycle.api.wire import Object
+from lifecycle.api.http.wire import Object
+from lifecycle.api.loop.clock import VIRTUAL_EPOCH, format_time, run_virtual
 from lifecycle.controllers.cronjob.cronjob_controller import CronJobController
 from lifecycle.controllers.daemonset.daemon_set_controller import DaemonSetController
 from lifecycle.controllers.deployment.deployment_controller import DeploymentController

@@ -8,8 +8,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from lifecycle.api.clock import Clock, format_time
-from lifecycle.api.wire import Object
+from lifecycle.api.http.wire import Object
+from lifecycle.api.loop.clock import Clock, format_time
 from lifecycle.controllers.podautoscaler.metrics_client import MetricsError, PodMetric
 from lifecycle.controllers.podautoscaler.replica_calculator import (
     Proposal,

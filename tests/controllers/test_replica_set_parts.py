@@ -9,9 +9,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from lifecycle.api.clock import VIRTUAL_EPOCH, Clock, format_time, run_virtual
+from lifecycle.api.http.wire import Object
+from lifecycle.api.loop.clock import VIRTUAL_EPOCH, Clock, format_time, run_virtual
 from lifecycle.api.status import failure
-from lifecycle.api.wire import Object
 from lifecycle.client.keyed_worker import RetryError
 from lifecycle.controllers.consistency_store import ConsistencyStore
 from lifecycle.controllers.expectations import ControllerExpectations

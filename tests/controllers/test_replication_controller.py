@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import asyncio
 
+from lifecycle.api.http.wire import Object
 from lifecycle.api.resources import resource
-from lifecycle.api.wire import Object
 from lifecycle.cluster.rehearsal import RehearsedCluster, rehearse
 
 CONTROLLERS, PODS = resource("replicationcontrollers"), resource("pods")

@@ -8,8 +8,8 @@ from typing import Any
 from tests.controllers.small_cluster import DEPLOYMENTS, PODS, SERVICES, SmallCluster, deployment, service
 from tests.controllers.test_the_line import play
 
+from lifecycle.api.http.wire import Object
 from lifecycle.api.resources import resource
-from lifecycle.api.wire import Object
 from lifecycle.client.rest import MERGE_PATCH
 
 QUOTAS, CLAIMS = resource("resourcequotas"), resource("persistentvolumeclaims")

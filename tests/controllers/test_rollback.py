@@ -9,8 +9,8 @@ from typing import Any
 import pytest
 from tests.controllers.small_cluster import DEPLOYMENTS, REPLICA_SETS, SmallCluster, deployment, small_cluster
 
-from lifecycle.api.clock import run_virtual
-from lifecycle.api.wire import Object
+from lifecycle.api.http.wire import Object
+from lifecycle.api.loop.clock import run_virtual
 
 REVISION = "deployment.kubernetes.io/revision"
 WISH = "deprecated.deployment.rollback.to"

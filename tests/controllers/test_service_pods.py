@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 from tests.controllers.pods_and_slices import pod, service
 
-from lifecycle.api.wire import Object
+from lifecycle.api.http.wire import Object
 from lifecycle.client.indexer import Indexer
 from lifecycle.controllers.endpoints.endpoints_controller import (
     endpoint_address,

@@ -8,10 +8,10 @@ from typing import Any
 import pytest
 from tests.controllers.alone import Alone, alone, refusing
 
-from lifecycle.api.clock import VIRTUAL_EPOCH, format_time, run_virtual
 from lifecycle.api.conditions import get_condition
+from lifecycle.api.http.wire import Object
+from lifecycle.api.loop.clock import VIRTUAL_EPOCH, format_time, run_virtual
 from lifecycle.api.resources import resource
-from lifecycle.api.wire import Object
 from lifecycle.controllers.node_lifecycle.health import (
     HEARTBEAT_CONDITIONS,
     NodeHealth,

@@ -9,9 +9,9 @@ import pytest
 from tests.controllers.alone import TERMINATING, Alone, alone, refusing
 from tests.controllers.pods_and_slices import pod, service
 
-from lifecycle.api.clock import run_virtual
+from lifecycle.api.http.wire import Object
+from lifecycle.api.loop.clock import run_virtual
 from lifecycle.api.resources import resource
-from lifecycle.api.wire import Object
 from lifecycle.controllers.endpoints.endpoints_controller import EndpointsController
 from lifecycle.controllers.endpointslice import reconciler
 from lifecycle.controllers.endpointslice.endpointslice_controller import EndpointSliceController

@@ -9,10 +9,10 @@ from typing import Any
 import pytest
 from tests.controllers.alone import TERMINATING, Alone, alone, refusing
 
-from lifecycle.api.clock import run_virtual
+from lifecycle.api.http.wire import Object
+from lifecycle.api.loop.clock import run_virtual
 from lifecycle.api.resources import resource
 from lifecycle.api.status import failure
-from lifecycle.api.wire import Object
 from lifecycle.controllers.endpointslice.service_slices import (
     endpoint_slice_labels,
     is_owned_by,

@@ -7,8 +7,8 @@ from typing import Any
 
 import pytest
 
+from lifecycle.api.http.wire import Object
 from lifecycle.api.resources import resource
-from lifecycle.api.wire import Object
 from lifecycle.cluster.rehearsal import RehearsedCluster, rehearse
 from lifecycle.controllers.pod_readiness import is_pod_ready
 

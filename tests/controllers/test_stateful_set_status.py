@@ -8,10 +8,10 @@ from typing import Any
 import pytest
 from tests.fake_api import FakeAPI
 
-from lifecycle.api.clock import run_virtual
+from lifecycle.api.http.wire import Object
+from lifecycle.api.loop.clock import run_virtual
 from lifecycle.api.resources import resource
 from lifecycle.api.status import StatusError, conflict
-from lifecycle.api.wire import Object
 from lifecycle.client.rest import Client
 from lifecycle.client.retry import STEPS, retry_on_conflict
 from lifecycle.client.shared_informer import SharedInformerFactory

@@ -9,10 +9,10 @@ import pytest
 from tests.controllers.alone import Alone, alone, refusing
 from tests.controllers.test_refused_requests import LABELS, TEMPLATE, work
 
-from lifecycle.api.clock import VIRTUAL_EPOCH, format_time, run_virtual
+from lifecycle.api.http.wire import Object, Request
+from lifecycle.api.loop.clock import VIRTUAL_EPOCH, format_time, run_virtual
 from lifecycle.api.resources import resource
 from lifecycle.api.status import StatusError, conflict, failure
-from lifecycle.api.wire import Object, Request
 from lifecycle.client.retry import STEPS, WAIT
 from lifecycle.controllers.statefulset.stateful_pods import stateful_pod
 from lifecycle.controllers.statefulset.stateful_set_control import BURST_REPLICAS

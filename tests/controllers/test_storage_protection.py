@@ -8,9 +8,9 @@ from typing import Any
 import pytest
 from tests.controllers.small_cluster import NAMESPACES, PODS, SmallCluster, small_cluster
 
-from lifecycle.api.clock import run_virtual
+from lifecycle.api.http.wire import Object
+from lifecycle.api.loop.clock import run_virtual
 from lifecycle.api.resources import resource
-from lifecycle.api.wire import Object
 from lifecycle.client.rest import MERGE_PATCH, STRATEGIC_MERGE_PATCH
 from lifecycle.controllers.storageprotection.protection_controllers import classes_named_by, pod_uses_claim
 

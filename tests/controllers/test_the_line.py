@@ -23,10 +23,10 @@ from tests.controllers.small_cluster import (
     small_cluster,
 )
 
-from lifecycle.api.clock import run_virtual
+from lifecycle.api.http.wire import Object
+from lifecycle.api.loop.clock import run_virtual
 from lifecycle.api.resources import resource
 from lifecycle.api.status import StatusError
-from lifecycle.api.wire import Object
 
 Scenario = Callable[[SmallCluster], Coroutine[Any, Any, None]]
 

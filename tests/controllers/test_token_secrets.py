@@ -6,8 +6,8 @@ import asyncio
 from base64 import b64decode
 
 from lifecycle.api import fast_json
+from lifecycle.api.http.wire import Object
 from lifecycle.api.resources import resource
-from lifecycle.api.wire import Object
 from lifecycle.client.rest import MERGE_PATCH
 from lifecycle.cluster.rehearsal import RehearsedCluster, rehearse
 

@@ -9,9 +9,9 @@ from typing import Any
 import pytest
 from tests.controllers.alone import Alone, alone
 
-from lifecycle.api.clock import VIRTUAL_EPOCH, format_time, run_virtual
+from lifecycle.api.http.wire import Object, Request
+from lifecycle.api.loop.clock import VIRTUAL_EPOCH, format_time, run_virtual
 from lifecycle.api.resources import resource
-from lifecycle.api.wire import Object, Request
 from lifecycle.controllers.persistentvolume.expand_controller import ExpandController
 from lifecycle.controllers.persistentvolume.pv_controller import PersistentVolumeController
 

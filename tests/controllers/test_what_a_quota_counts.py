@@ -8,9 +8,9 @@ from typing import Any
 import pytest
 from tests.controllers.alone import Alone, alone
 
-from lifecycle.api.clock import VIRTUAL_EPOCH, format_time, run_virtual
+from lifecycle.api.http.wire import Object
+from lifecycle.api.loop.clock import VIRTUAL_EPOCH, format_time, run_virtual
 from lifecycle.api.resources import resource
-from lifecycle.api.wire import Object
 from lifecycle.controllers.resourcequota.resource_quota_controller import (
     ResourceQuotaController,
     _should_replenish,

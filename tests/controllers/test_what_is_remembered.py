@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import pytest
 
-from lifecycle.api.clock import Clock
-from lifecycle.api.wire import Object
+from lifecycle.api.http.wire import Object
+from lifecycle.api.loop.clock import Clock
 from lifecycle.client.keyed_worker import RetryError
 from lifecycle.controllers.consistency_store import ConsistencyStore
 from lifecycle.controllers.endpointslice.endpointslice_tracker import EndpointSliceTracker

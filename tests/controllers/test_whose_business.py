@@ -10,9 +10,9 @@ import pytest
 from tests.fake_api import FakeAPI
 
 import lifecycle
-from lifecycle.api.clock import Clock
+from lifecycle.api.http.wire import Object
+from lifecycle.api.loop.clock import Clock
 from lifecycle.api.resources import resource
-from lifecycle.api.wire import Object
 from lifecycle.client.rest import Client
 from lifecycle.client.shared_informer import SharedInformerFactory
 from lifecycle.controllers.endpointslice.owned_slices import LABEL_MANAGED_BY, LABEL_SERVICE_NAME, OwnedSlices

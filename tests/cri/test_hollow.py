@@ -9,7 +9,7 @@ from typing import Any
 
 import pytest
 
-from lifecycle.api.clock import run_virtual
+from lifecycle.api.loop.clock import run_virtual
 from lifecycle.api.names import NameSource
 from lifecycle.cri.apis.container import (
     ContainerConfig,

@@ -11,8 +11,8 @@ from typing import Any
 
 import pytest
 
-from lifecycle.api.clock import run_virtual
-from lifecycle.api.wire import Object
+from lifecycle.api.http.wire import Object
+from lifecycle.api.loop.clock import run_virtual
 from lifecycle.cri.apis.pod_network import HTTPAnswer, HTTPRequest
 from lifecycle.cri.hollow.agnhost import crd_conversion_webhook
 from lifecycle.cri.hollow.agnhost.crd_conversion_webhook import V1, V2

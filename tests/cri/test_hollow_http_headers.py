@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from lifecycle.api.content_type import HTML, LOOKED_AT, detect_content_type
+from lifecycle.api.http.content_type import HTML, LOOKED_AT, detect_content_type
 from lifecycle.cri.apis.pod_network import HTTPAnswer
 from lifecycle.cri.hollow.http_headers import headers_of
 

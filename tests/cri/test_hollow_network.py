@@ -6,7 +6,7 @@ import asyncio
 
 import pytest
 
-from lifecycle.api.clock import run_virtual
+from lifecycle.api.loop.clock import run_virtual
 from lifecycle.cri.apis.pod_network import HTTPAnswer, HTTPRequest
 from lifecycle.cri.apis.streams import ExecSyncResponse
 from lifecycle.cri.hollow.network import HollowNetwork

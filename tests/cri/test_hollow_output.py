@@ -9,8 +9,8 @@ from typing import Any
 
 import pytest
 
-from lifecycle.api.clock import run_virtual
-from lifecycle.api.unread import PIECE, UNREAD
+from lifecycle.api.httpstream.unread import PIECE, UNREAD
+from lifecycle.api.loop.clock import run_virtual
 from lifecycle.cri.apis.streams import Streams
 from lifecycle.cri.hollow.conversation import BAD_REQUEST, MAX_HEADER_BYTES, talk
 from lifecycle.cri.hollow.not_modelled import NotModelled
@@ -247,7 +247,7 @@ def test_requests_in_one_piece_take_turns_with_all_others_and_what_is_none_ends_
 
         head = b"GET / HTTP/1.1\r\nHost: x\r\n\r\n"
         server = runtime._containers[container_id]
-        monkeypatch.setattr("lifecycle.api.pauses.Pauses.pause", pause)
+        monkeypatch.setattr("lifecycle.api.loop.pauses.Pauses.pause", pause)
         turns = 0
         await runtime.port_forward(sandbox_id, 80, Streams(typed(head * 100), take))
         assert said.count(b"HTTP/1.1 200") == 100 <= turns

@@ -7,7 +7,7 @@ import tarfile
 
 import pytest
 
-from lifecycle.api.clock import run_virtual
+from lifecycle.api.loop.clock import run_virtual
 from lifecycle.cri.hollow.file_commands import make_directories
 from lifecycle.cri.hollow.tar import tar
 from lifecycle.cri.resolv_conf import resolv_conf

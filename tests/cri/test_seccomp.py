@@ -15,7 +15,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from generators import seccomp as generator
-from lifecycle.agreements.container_runtime import CONTAINERS, PODS, documents
+from lifecycle.agreements.cri.container_runtime import CONTAINERS, PODS, documents
 from lifecycle.cri import seccomp_profile
 from lifecycle.cri.sandbox import seccomp
 from lifecycle.cri.seccomp_profile import default_profile, seccomp_of

@@ -6,7 +6,7 @@ import asyncio
 
 import pytest
 
-from lifecycle.api.clock import Clock, run_virtual
+from lifecycle.api.loop.clock import Clock, run_virtual
 from lifecycle.cri.hollow.runtime import HollowRuntime
 from lifecycle.cri.hollow.step_times import RECORDED, SLOW, StepTimes, recorded_times
 

@@ -5,9 +5,9 @@ from __future__ import annotations
 from collections.abc import Awaitable, Callable, Sequence
 from typing import Any, TypeVar
 
-from lifecycle.api.clock import run_virtual
+from lifecycle.api.http.wire import MASTERS
+from lifecycle.api.loop.clock import run_virtual
 from lifecycle.api.status import PanicError
-from lifecycle.api.wire import MASTERS
 from lifecycle.apiserver.server.create_server_chain import create_server_chain
 from lifecycle.cluster.target import HandlerTarget
 from lifecycle.etcd.memory import MemoryStore

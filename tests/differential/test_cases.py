@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from lifecycle.api.clock import run_virtual
+from lifecycle.api.loop.clock import run_virtual
 from tests.differential.case import CASES, load
 from tests.differential.replayed import disagreements
 

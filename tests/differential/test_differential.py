@@ -12,8 +12,8 @@ from typing import Any
 
 import pytest
 
-from lifecycle.api.clock import run_virtual
-from lifecycle.api.wire import MASTERS
+from lifecycle.api.http.wire import MASTERS
+from lifecycle.api.loop.clock import run_virtual
 from lifecycle.apiserver.server.create_server_chain import create_server_chain
 from lifecycle.cluster.target import HandlerTarget
 from lifecycle.etcd.memory import MemoryStore

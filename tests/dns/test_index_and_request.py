@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from lifecycle.api.wire import Object
+from lifecycle.api.http.wire import Object
 from lifecycle.dns.request_name import InvalidRequest, RequestName, parse_request, trim_zone
 from lifecycle.dns.service_index import (
     Address,

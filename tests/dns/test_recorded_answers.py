@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 
 from lifecycle.agreements.dns_answers import compare_answer, dns_agreement, parse_dig, recorded_answerer
-from lifecycle.api.pod_dns import parse_resolv_conf, pod_dns
+from lifecycle.api.pods.dns import parse_resolv_conf, pod_dns
 from lifecycle.dns.records import Answer
 from lifecycle.inspector import Recording, open_recording
 from tests.conftest import RECORDINGS

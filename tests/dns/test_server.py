@@ -20,10 +20,10 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from lifecycle.agreements.dns_answers import compare_answer, parse_dig
-from lifecycle.agreements.iptables_rules import recorded_objects
-from lifecycle.api.clock import Clock
+from lifecycle.agreements.proxy.iptables_rules import recorded_objects
+from lifecycle.api.http.wire import Object
+from lifecycle.api.loop.clock import Clock
 from lifecycle.api.resources import resource
-from lifecycle.api.wire import Object
 from lifecycle.client.rest import Client
 from lifecycle.client.shared_informer import SharedInformerFactory
 from lifecycle.dns.records import Answer, Record

@@ -15,9 +15,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from lifecycle.api.clock import Clock, run_virtual
+from lifecycle.api.loop.clock import Clock, run_virtual
+from lifecycle.api.loop.worker import LARGE
 from lifecycle.api.resources import resource
-from lifecycle.api.worker import LARGE
 from lifecycle.client.rest import Client
 from lifecycle.client.shared_informer import SharedInformerFactory
 from lifecycle.dns.answering import Answerer

@@ -15,7 +15,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from lifecycle.api.worker import LARGE
+from lifecycle.api.loop.worker import LARGE
 from lifecycle.dns import wire
 from lifecycle.dns.records import SMALLEST, Answer, Deck, Record
 from lifecycle.dns.wire import LARGEST, RECORD_WEIGHT, reply_to

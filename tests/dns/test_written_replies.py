@@ -10,7 +10,7 @@ import dns.message
 import dns.rcode
 import pytest
 
-from lifecycle.api.clock import Clock, run_virtual
+from lifecycle.api.loop.clock import Clock, run_virtual
 from lifecycle.api.resources import resource
 from lifecycle.client.rest import Client
 from lifecycle.client.shared_informer import SharedInformerFactory

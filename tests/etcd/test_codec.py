@@ -10,9 +10,9 @@ from unittest.mock import patch
 import pytest
 
 from lifecycle.api import fast_json
-from lifecycle.api.clock import run_virtual
 from lifecycle.api.fast_json import AT_ONCE
-from lifecycle.api.worker import LARGE
+from lifecycle.api.loop.clock import run_virtual
+from lifecycle.api.loop.worker import LARGE
 from lifecycle.etcd.codec import JSON, PROTOBUF, decode_value, encode_value, storage_media_type
 from lifecycle.etcd.memory import MemoryStore
 from tests.conftest import RECORDINGS

@@ -13,7 +13,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from lifecycle.api.clock import run_virtual
+from lifecycle.api.loop.clock import run_virtual
 from lifecycle.api.resources import all_resources, resource
 from lifecycle.etcd import conformance, memory, sqlite
 from lifecycle.etcd import store as contract

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import asyncio
 
-from lifecycle.api.clock import run_virtual
+from lifecycle.api.loop.clock import run_virtual
 from lifecycle.etcd.lease_manager import LeaseManager
 from lifecycle.etcd.memory import MemoryStore
 from lifecycle.etcd.prefixed import PrefixedStore

@@ -10,7 +10,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from lifecycle.api.clock import run_virtual
+from lifecycle.api.loop.clock import run_virtual
 from lifecycle.etcd.memory import MemoryStore
 from lifecycle.etcd.past_versions import PastVersions
 from lifecycle.etcd.store import CompactedError, Event, FutureRevisionError, prefix_end

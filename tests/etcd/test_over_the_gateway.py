@@ -10,7 +10,7 @@ from typing import Any
 
 import pytest
 
-from lifecycle.api.clock import run_virtual
+from lifecycle.api.loop.clock import run_virtual
 from lifecycle.etcd import follower, gateway
 from lifecycle.etcd.conformance import CHECKS, run_check
 from lifecycle.etcd.etcd import PAGE, EtcdStore

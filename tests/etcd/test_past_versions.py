@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from lifecycle.api.clock import run_virtual
+from lifecycle.api.loop.clock import run_virtual
 from lifecycle.etcd import memory
 from lifecycle.etcd.memory import MemoryStore
 from lifecycle.etcd.past_versions import LARGEST, WHOLE, PastVersions

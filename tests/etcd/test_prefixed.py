@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from lifecycle.api.clock import run_virtual
+from lifecycle.api.loop.clock import run_virtual
 from lifecycle.etcd.memory import MemoryStore
 from lifecycle.etcd.prefixed import PrefixedStore
 from lifecycle.etcd.sqlite import SQLiteStore

@@ -12,7 +12,7 @@ from typing import Any
 
 import pytest
 
-from lifecycle.api.clock import run_virtual
+from lifecycle.api.loop.clock import run_virtual
 from lifecycle.etcd import sqlite
 from lifecycle.etcd.sqlite import SQLiteStore
 from lifecycle.etcd.store import CompactedError, NoSpaceError, StoreError, prefix_end

@@ -7,7 +7,7 @@ import sys
 import time
 from pathlib import Path
 
-from lifecycle.api.clock import run_virtual
+from lifecycle.api.loop.clock import run_virtual
 from lifecycle.etcd.sqlite import SQLiteStore
 from lifecycle.etcd.store import prefix_end
 

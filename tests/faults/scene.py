@@ -7,10 +7,10 @@ import contextlib
 from collections.abc import Awaitable, Callable
 from typing import Any, TypeVar
 
-from lifecycle.api.clock import run_virtual
+from lifecycle.api.http.wire import MASTERS, Object, UserInfo
+from lifecycle.api.loop.clock import run_virtual
 from lifecycle.api.names import NameSource
 from lifecycle.api.resources import resource
-from lifecycle.api.wire import MASTERS, Object, UserInfo
 from lifecycle.client.leader_election import LeaderElector
 from lifecycle.client.rest import Client
 from lifecycle.client.shared_informer import SharedInformerFactory

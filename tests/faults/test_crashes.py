@@ -6,8 +6,8 @@ import re
 from dataclasses import replace
 from typing import Any
 
-from lifecycle.api.clock import parse_time
-from lifecycle.api.wire import Object
+from lifecycle.api.http.wire import Object
+from lifecycle.api.loop.clock import parse_time
 from tests.faults.scene import DEPLOYMENTS, PODS, Accident, condition, deployment, happen, pod, ready
 
 

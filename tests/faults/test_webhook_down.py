@@ -6,9 +6,9 @@ from typing import Any
 
 import pytest
 
+from lifecycle.api.http.wire import Object
 from lifecycle.api.resources import resource
 from lifecycle.api.status import StatusError
-from lifecycle.api.wire import Object
 from lifecycle.apiserver.admission.webhook_server import WebhookServer
 from lifecycle.apiserver.pki.certificates import CertificateAuthority
 from tests.apiserver.admission_server import rules, webhooks

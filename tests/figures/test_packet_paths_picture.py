@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 from matplotlib.backends.backend_agg import FigureCanvasAgg
 
-from lifecycle.agreements.iptables_rules import recorded_objects
+from lifecycle.agreements.proxy.iptables_rules import recorded_objects
 from lifecycle.figures.packet_paths import draw_ways, short
 from lifecycle.inspector import open_recording
 from lifecycle.proxy.iptables.rule_text import parse_saved

@@ -8,7 +8,7 @@ import pytest
 from matplotlib.colors import to_hex
 from matplotlib.figure import Figure
 
-from lifecycle.api.wire import Object
+from lifecycle.api.http.wire import Object
 from lifecycle.figures import api_services, mutations, rbac, token
 from lifecycle.figures.columns import PLAIN, Box, draw_columns
 from lifecycle.figures.picture import Picture

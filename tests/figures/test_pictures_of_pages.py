@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from lifecycle.api.wire import Object
+from lifecycle.api.http.wire import Object
 from lifecycle.figures.moments import draw_counts, draw_moments
 from lifecycle.figures.ownership import draw_ownership
 

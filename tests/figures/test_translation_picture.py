@@ -5,7 +5,7 @@ from __future__ import annotations
 import random
 import re
 
-from lifecycle.agreements.iptables_rules import recorded_objects
+from lifecycle.agreements.proxy.iptables_rules import recorded_objects
 from lifecycle.figures.picture import GOOD
 from lifecycle.figures.translation import draw_translation
 from lifecycle.inspector import open_recording

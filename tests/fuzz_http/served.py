@@ -12,7 +12,7 @@ import os
 import sys
 from pathlib import Path
 
-from lifecycle.api.wire import MASTERS
+from lifecycle.api.http.wire import MASTERS
 from lifecycle.apiserver.server.create_server_chain import create_server_chain
 from lifecycle.etcd.memory import MemoryStore
 

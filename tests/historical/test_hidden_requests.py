@@ -9,10 +9,10 @@ from typing import Any
 
 import pytest
 
-from lifecycle.api.clock import Clock
+from lifecycle.api.http.wire import Object, Request, RequestInfo, Response, WatchFrame
+from lifecycle.api.loop.clock import Clock
 from lifecycle.api.names import NameSource
 from lifecycle.api.status import StatusError
-from lifecycle.api.wire import Object, Request, RequestInfo, Response, WatchFrame
 from lifecycle.historical.apiserver.initializer_visibility import InitializerVisibility
 from lifecycle.historical.apiserver.initializers import STATE
 from lifecycle.historical.controllers.initializer_controller import IncludeUninitialized

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from lifecycle.api.wire import Object
+from lifecycle.api.http.wire import Object
 from lifecycle.apiserver.admission.options import AdmissionOptions
 from lifecycle.historical.apiserver.initial_resources import ANNOTATION, InitialResources
 from tests.apiserver.admission_server import Asker, play, pod

@@ -9,10 +9,10 @@ from typing import Any
 
 import pytest
 
-from lifecycle.api.clock import run_virtual
+from lifecycle.api.http.wire import Object, UserInfo
+from lifecycle.api.loop.clock import run_virtual
 from lifecycle.api.resources import resource
 from lifecycle.api.status import StatusError
-from lifecycle.api.wire import Object, UserInfo
 from lifecycle.apiserver.admission.options import AdmissionOptions
 from lifecycle.client.rest import Client
 from lifecycle.etcd.memory import MemoryStore

@@ -7,9 +7,9 @@ from typing import Any
 
 import pytest
 
-from lifecycle.api.clock import run_virtual
+from lifecycle.api.http.wire import Object, UserInfo
+from lifecycle.api.loop.clock import run_virtual
 from lifecycle.api.resources import resource
-from lifecycle.api.wire import Object, UserInfo
 from lifecycle.apiserver.authn.authenticator import AuthenticationError
 from lifecycle.cri.apis.container import ContainerConfig, ContainerMetadata
 from lifecycle.cri.apis.pod_sandbox import PodSandboxConfig, PodSandboxMetadata

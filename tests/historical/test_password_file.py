@@ -8,8 +8,8 @@ from pathlib import Path
 
 import pytest
 
-from lifecycle.api.clock import Clock
-from lifecycle.api.wire import Request, UserInfo
+from lifecycle.api.http.wire import Request, UserInfo
+from lifecycle.api.loop.clock import Clock
 from lifecycle.apiserver.authn.authenticator import AuthenticationError, Identity
 from lifecycle.apiserver.authn.options import AuthenticationOptions, build_authentication
 from lifecycle.apiserver.authn.union import Authenticator, UnionRequestAuthenticator

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from lifecycle.api.wire import Object
+from lifecycle.api.http.wire import Object
 from lifecycle.historical.kubelet.soft_admission import (
     can_run_pod,
     no_new_privs_handler,

@@ -9,8 +9,8 @@ from typing import Any
 
 import pytest
 
+from lifecycle.api.http.wire import Object, Request, Response, WatchFrame
 from lifecycle.api.status import StatusError, failure
-from lifecycle.api.wire import Object, Request, Response, WatchFrame
 from lifecycle.client.rest import JSON_PATCH, MERGE_PATCH, Client
 from lifecycle.historical.apiserver.initializer_visibility import _body, _inward, _watched, shown
 from lifecycle.historical.apiserver.initializers import STATE, _transition

@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 
-from lifecycle.api.clock import run_virtual
+from lifecycle.api.loop.clock import run_virtual
 from lifecycle.inspector import runner
 from lifecycle.inspector.errors import InspectorError
 from lifecycle.inspector.exchange import Exchange

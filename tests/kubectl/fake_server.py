@@ -6,10 +6,10 @@ import io
 import shlex
 from typing import Any
 
-from lifecycle.api.clock import run_virtual
+from lifecycle.api.http.wire import Request, Response, WatchFrame
+from lifecycle.api.loop.clock import run_virtual
 from lifecycle.api.protobuf import decode, is_protobuf
 from lifecycle.api.published import published, published_names
-from lifecycle.api.wire import Request, Response, WatchFrame
 from lifecycle.client.rest import Client
 from lifecycle.kubectl.command import run_kubectl
 

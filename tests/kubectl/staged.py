@@ -27,9 +27,9 @@ from urllib.parse import parse_qs, urlsplit
 
 import pytest
 
-from lifecycle.api.clock import run_virtual
+from lifecycle.api.http.wire import Request, Response, WatchFrame
+from lifecycle.api.loop.clock import run_virtual
 from lifecycle.api.protobuf import decode, is_protobuf
-from lifecycle.api.wire import Request, Response, WatchFrame
 from lifecycle.client.rest import Client
 from lifecycle.kubectl.command import run_kubectl
 from lifecycle.kubectl.describe import moments

@@ -14,7 +14,7 @@ from contextlib import suppress
 from pathlib import Path
 from typing import Any
 
-from lifecycle.api.wire import Request, Response
+from lifecycle.api.http.wire import Request, Response
 from lifecycle.client.rest import Transport
 from lifecycle.kubectl.discovery.discovery_client import document_of
 from tests.kubectl.fake_server import kubectl

@@ -13,8 +13,8 @@ from typing import Any
 
 import pytest
 
-from lifecycle.api.clock import format_time, run_virtual
-from lifecycle.api.wire import Request, Response
+from lifecycle.api.http.wire import Request, Response
+from lifecycle.api.loop.clock import format_time, run_virtual
 from lifecycle.apiserver.pki.certificates import CertificateAuthority
 from lifecycle.client.transport_https import HTTPSTransport
 from lifecycle.cluster.outside_services import IdentityProvider, LoopbackService
@@ -120,7 +120,7 @@ def test_a_tokens_file_is_read_again(tmp_path: Path) -> None:
     file = tmp_path / "token"
 
     async def scenario() -> None:
-        from lifecycle.api.clock import Clock
+        from lifecycle.api.loop.clock import Clock
 
         source = FileToken(str(file), Clock())
         with pytest.raises(CommandError, match="failed to read token file"):
@@ -140,7 +140,7 @@ def test_a_tokens_file_is_read_again(tmp_path: Path) -> None:
 
 def test_a_plugin_is_told_about_the_cluster_and_asked_when_its_answer_ends(tmp_path: Path) -> None:
     async def scenario() -> None:
-        from lifecycle.api.clock import Clock
+        from lifecycle.api.loop.clock import Clock
 
         settings = plugin_script(tmp_path, {"token": "tCOUNT", "expirationTimestamp": format_time(time.time() + 3600)})
         settings |= {"provideClusterInfo": True, "env": [{"name": "A", "value": "b"}]}

@@ -12,8 +12,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from lifecycle.api.clock import run_virtual
-from lifecycle.api.wire import Request, Response
+from lifecycle.api.http.wire import Request, Response
+from lifecycle.api.loop.clock import run_virtual
 from lifecycle.client.rest import Client
 from lifecycle.kubectl.discovery.cached_discovery import (
     TTL,

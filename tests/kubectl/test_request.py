@@ -10,8 +10,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from lifecycle.api.clock import run_virtual
-from lifecycle.api.wire import Request, Response
+from lifecycle.api.http.wire import Request, Response
+from lifecycle.api.loop.clock import run_virtual
 from lifecycle.kubectl.failures import CommandError, ConnectionFailed
 from lifecycle.kubectl.global_flags import global_flags, parse_timeout
 from lifecycle.kubectl.request.debugging import DebuggingTransport, hex_dump, klog_line, mask_value, truncate_body

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from lifecycle.api.clock import run_virtual
+from lifecycle.api.loop.clock import run_virtual
 from lifecycle.client.rest import Client
 from lifecycle.kubectl.failures import CommandError
 from lifecycle.kubectl.rest_mapper import RESTMapper, discover

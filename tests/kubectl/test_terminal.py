@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from lifecycle.api.wire import Object
+from lifecycle.api.http.wire import Object
 from lifecycle.kubectl.printers import render_table
 from lifecycle.kubectl.printing.columns import align
 from lifecycle.kubectl.printing.custom_columns import parse_spec, render_columns

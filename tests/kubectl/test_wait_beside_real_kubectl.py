@@ -10,7 +10,7 @@ from typing import Any
 
 import pytest
 
-from lifecycle.api.wire import Request, Response, WatchFrame
+from lifecycle.api.http.wire import Request, Response, WatchFrame
 from lifecycle.kubectl.commands.wait_conditions import StatusCondition
 from tests.kubectl.beside import Answer, Both
 from tests.kubectl.fake_server import FakeServer, kubectl

@@ -10,12 +10,12 @@ from dataclasses import dataclass, field, fields
 from pathlib import Path
 from typing import Any
 
-from lifecycle.api.clock import Clock
+from lifecycle.api.http.wire import Object, UserInfo
+from lifecycle.api.loop.clock import Clock
 from lifecycle.api.names import NameSource
-from lifecycle.api.pod_dns import DNSConfig
+from lifecycle.api.pods.dns import DNSConfig
 from lifecycle.api.resources import resource
 from lifecycle.api.status import StatusError
-from lifecycle.api.wire import Object, UserInfo
 from lifecycle.apiserver.server.create_server_chain import create_server_chain
 from lifecycle.apiserver.server.generic_api_server import GenericAPIServer
 from lifecycle.client.rest import Client

@@ -6,8 +6,8 @@ from typing import Any
 
 import pytest
 
-from lifecycle.api.clock import format_time
-from lifecycle.api.wire import Object
+from lifecycle.api.http.wire import Object
+from lifecycle.api.loop.clock import format_time
 from lifecycle.kubelet.active_deadline import (
     MESSAGE,
     ActiveDeadlineHandler,

@@ -10,10 +10,10 @@ from typing import Any
 
 import pytest
 
-from lifecycle.api.clock import run_virtual
-from lifecycle.api.go_duration import go_duration
+from lifecycle.api.go.duration import go_duration
+from lifecycle.api.http.wire import Object, Request
+from lifecycle.api.loop.clock import run_virtual
 from lifecycle.api.resources import resource
-from lifecycle.api.wire import Object, Request
 from lifecycle.client.backoff import Backoff
 from lifecycle.client.rest import STRATEGIC_MERGE_PATCH
 from lifecycle.cri.hollow.step_times import RECORDED

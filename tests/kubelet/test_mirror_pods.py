@@ -8,9 +8,9 @@ from typing import Any, cast
 
 import pytest
 
-from lifecycle.api.clock import run_virtual
+from lifecycle.api.http.wire import Object
+from lifecycle.api.loop.clock import run_virtual
 from lifecycle.api.status import already_exists
-from lifecycle.api.wire import Object
 from lifecycle.client.rest import Client
 from lifecycle.kubelet.pod.mirror_client import MirrorClient, MirrorPods
 from lifecycle.kubelet.pod.pod_manager import PodManager

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import asyncio
 
-from lifecycle.api.clock import Clock, run_virtual
+from lifecycle.api.loop.clock import Clock, run_virtual
 from lifecycle.cluster.one_node import OneNode, on_one_node
 from lifecycle.cri.apis.container import ContainerConfig, ContainerMetadata
 from lifecycle.cri.apis.errors import RuntimeServiceError

@@ -15,9 +15,9 @@ from typing import Any
 
 import pytest
 
-from lifecycle.api.clock import run_virtual
+from lifecycle.api.http.wire import Object
+from lifecycle.api.loop.clock import run_virtual
 from lifecycle.api.resources import resource
-from lifecycle.api.wire import Object
 from tests.conftest import RECORDINGS
 from tests.kubelet.small_cluster import small_cluster
 

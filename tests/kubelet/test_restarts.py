@@ -8,10 +8,10 @@ from itertools import pairwise
 
 import pytest
 
-from lifecycle.api.clock import Clock, run_virtual
+from lifecycle.api.http.wire import Object
+from lifecycle.api.loop.clock import Clock, run_virtual
+from lifecycle.api.pods.restart_policy import container_should_restart
 from lifecycle.api.resources import resource
-from lifecycle.api.restart_policy import container_should_restart
-from lifecycle.api.wire import Object
 from lifecycle.client.rest import STRATEGIC_MERGE_PATCH
 from lifecycle.cri.apis.container import (
     ContainerConfig,

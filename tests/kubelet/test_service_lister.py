@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import asyncio
 
-from lifecycle.api.clock import run_virtual
+from lifecycle.api.http.wire import Object
+from lifecycle.api.loop.clock import run_virtual
 from lifecycle.api.resources import resource
-from lifecycle.api.wire import Object
 from lifecycle.client.shared_informer import SharedInformer
 from lifecycle.kubelet.service_lister import ServiceLister
 from tests.kubelet.small_cluster import SmallCluster, small_cluster

@@ -9,9 +9,9 @@ from itertools import pairwise
 from pathlib import Path
 from typing import Any
 
-from lifecycle.api.clock import run_virtual
+from lifecycle.api.http.wire import Object
+from lifecycle.api.loop.clock import run_virtual
 from lifecycle.api.resources import resource
-from lifecycle.api.wire import Object
 from lifecycle.cri.hollow.runtime import HollowRuntime
 from lifecycle.kubelet.kubelet import USER_AGENT, Kubelet, node_user
 from lifecycle.kubelet.kubelet_configuration import KubeletConfiguration, LocalNode

@@ -10,7 +10,7 @@ from typing import Any, cast
 
 import pytest
 
-from lifecycle.api.clock import run_virtual
+from lifecycle.api.loop.clock import run_virtual
 from lifecycle.api.resources import resource
 from lifecycle.cri.apis.errors import RuntimeServiceError
 from lifecycle.kubelet.cm.cgroup_manager import CgroupError

@@ -12,8 +12,8 @@ import aiohttp
 import pytest
 
 from lifecycle.api import fast_json
+from lifecycle.api.http.wire import Object
 from lifecycle.api.resources import resource
-from lifecycle.api.wire import Object
 from lifecycle.cluster.kubelet_connections import KubeletConnection
 from lifecycle.cri.apis.pod_sandbox import PodSandboxState
 from lifecycle.inspector import open_recording

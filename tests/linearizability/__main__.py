@@ -13,7 +13,7 @@ from collections.abc import Callable, Iterator
 from contextlib import ExitStack
 from pathlib import Path
 
-from lifecycle.api.clock import run_virtual
+from lifecycle.api.loop.clock import run_virtual
 from lifecycle.etcd.memory import MemoryStore
 from lifecycle.etcd.sqlite import SQLiteStore
 from tests.etcd.real_etcd import RealEtcd

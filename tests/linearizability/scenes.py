@@ -7,10 +7,10 @@ from collections import Counter
 from collections.abc import AsyncIterator, Callable, Sequence
 from pathlib import Path
 
-from lifecycle.api.clock import Clock
+from lifecycle.api.http.wire import MASTERS, UserInfo
+from lifecycle.api.loop.clock import Clock
 from lifecycle.api.names import NameSource
 from lifecycle.api.version import user_agent
-from lifecycle.api.wire import MASTERS, UserInfo
 from lifecycle.apiserver.server.create_server_chain import create_server_chain
 from lifecycle.client.rest import Client
 from lifecycle.etcd.sqlite import SQLiteStore

@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 
-from lifecycle.api.clock import run_virtual
+from lifecycle.api.loop.clock import run_virtual
 from lifecycle.etcd.memory import MemoryStore
 from lifecycle.etcd.sqlite import SQLiteStore
 from lifecycle.etcd.store import Store

@@ -9,7 +9,7 @@ from collections.abc import Awaitable, Callable
 from datetime import UTC, datetime, timedelta
 from typing import Any
 
-from lifecycle.api.wire import Object
+from lifecycle.api.http.wire import Object
 from tests.live.stage import Objects, Stage
 
 SCENES: dict[str, Callable[[Stage], Awaitable[None]]] = {}

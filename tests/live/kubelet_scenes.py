@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Awaitable, Callable
 
-from lifecycle.api.wire import Object
+from lifecycle.api.http.wire import Object
 from tests.live.kubelet_sides import NODE
 from tests.live.kubelet_stage import (
     FOREVER,

@@ -17,8 +17,8 @@ from contextlib import AsyncExitStack, asynccontextmanager, contextmanager, supp
 from pathlib import Path
 from typing import Any
 
-from lifecycle.api.pod_dns import DNSConfig
-from lifecycle.api.wire import UserInfo
+from lifecycle.api.http.wire import UserInfo
+from lifecycle.api.pods.dns import DNSConfig
 from lifecycle.apiserver.audit.options import AuditOptions
 from lifecycle.client.rest import Client
 from lifecycle.cluster.cluster import Cluster

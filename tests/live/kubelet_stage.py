@@ -8,8 +8,8 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
+from lifecycle.api.http.wire import Object
 from lifecycle.api.resources import resource
-from lifecycle.api.wire import Object
 from tests.live.kubelet_sides import NODE
 from tests.live.stage import Objects, Stage
 

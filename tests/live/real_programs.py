@@ -18,7 +18,7 @@ from types import TracebackType
 
 import pytest
 
-from lifecycle.api.wire import MASTERS
+from lifecycle.api.http.wire import MASTERS
 from lifecycle.apiserver.pki.certificates import CertificateAuthority
 from lifecycle.apiserver.server.authority import kept_authority
 from lifecycle.cluster.kubeconfig_file import kubeconfig, write_kubeconfig

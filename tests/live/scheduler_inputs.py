@@ -6,7 +6,7 @@ import random
 from collections.abc import Iterator
 from typing import Any
 
-from lifecycle.api.wire import Object
+from lifecycle.api.http.wire import Object
 
 ZONES, DISKS, APPS = ("a", "b", "c"), ("ssd", "hdd"), ("web", "db", "cache")
 IMAGES = {"nginx:1.27": 190, "redis:7": 60, "big/model:1": 950}

@@ -6,8 +6,8 @@ import asyncio
 from collections.abc import Callable, Iterable
 from typing import Any
 
+from lifecycle.api.http.wire import Object
 from lifecycle.api.resources import Resource, resource, resource_for_kind
-from lifecycle.api.wire import Object
 from lifecycle.client.rest import Client
 
 PATIENCE = 120.0

@@ -20,7 +20,7 @@ from typing import Any
 
 import pytest
 
-from lifecycle.api.wire import MASTERS, Object
+from lifecycle.api.http.wire import MASTERS, Object
 from lifecycle.apiserver.server.create_server_chain import create_server_chain
 from lifecycle.apiserver.storage.encryption_config.controller import EncryptionOptions
 from lifecycle.etcd.etcd import EtcdStore

@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 
-from lifecycle.api.wire import Object
+from lifecycle.api.http.wire import Object
 from tests.live.kubelet_known import KNOWN, Known, excused
 from tests.live.kubelet_witness import strayed, ways
 

@@ -15,8 +15,8 @@ from pathlib import Path
 
 import pytest
 
+from lifecycle.api.http.wire import Object
 from lifecycle.api.resources import all_resources
-from lifecycle.api.wire import Object
 from lifecycle.apiserver.audit.options import AuditOptions
 from lifecycle.client.rest import Client
 from lifecycle.cluster.background import BackgroundCluster

@@ -15,9 +15,9 @@ from pathlib import Path
 
 import pytest
 
+from lifecycle.api.http.wire import Object
 from lifecycle.api.resources import resource
 from lifecycle.api.status import StatusError
-from lifecycle.api.wire import Object
 from tests.conftest import unavailable
 from tests.cri.private_containerd import why_not
 from tests.cri.subjects import registry

@@ -16,8 +16,8 @@ from pathlib import Path
 
 import pytest
 
+from lifecycle.api.http.wire import Object
 from lifecycle.api.resources import resource
-from lifecycle.api.wire import Object
 from lifecycle.apiserver.audit.options import AuditOptions
 from lifecycle.cluster.background import BackgroundCluster
 from lifecycle.cluster.cluster_config import ClusterConfig

@@ -14,7 +14,7 @@ from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from typing import Any
 
-from lifecycle.api.wire import Request
+from lifecycle.api.http.wire import Request
 from lifecycle.apiserver.authn.options import AuthenticationOptions
 from lifecycle.apiserver.server.create_server_chain import create_server_chain
 from lifecycle.etcd.memory import MemoryStore

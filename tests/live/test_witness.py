@@ -11,7 +11,7 @@ from typing import Any
 
 import pytest
 
-from lifecycle.api.wire import Object
+from lifecycle.api.http.wire import Object
 from tests.live.witness import (
     Outcome,
     differences,

@@ -15,8 +15,8 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
+from lifecycle.api.http.wire import Object
 from lifecycle.api.resources import all_resources, resource
-from lifecycle.api.wire import Object
 from lifecycle.client.rest import Client
 from lifecycle.compare.compare import Difference, compare
 from lifecycle.compare.normalise import Normaliser

@@ -7,8 +7,8 @@ from collections.abc import AsyncIterator
 
 import pytest
 
-from lifecycle.api.clock import run_virtual
-from lifecycle.api.wire import Request, Response, WatchFrame
+from lifecycle.api.http.wire import Request, Response, WatchFrame
+from lifecycle.api.loop.clock import run_virtual
 from lifecycle.playground.link import Link
 
 GET = Request("GET", "/api/v1/pods")

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from typing import NamedTuple
 
-from lifecycle.api.wire import Object
+from lifecycle.api.http.wire import Object
 from lifecycle.proxy.iptables.chains import JUMP_CHAINS
 from lifecycle.proxy.iptables.config import ProxierConfig
 from lifecycle.proxy.iptables.rule_text import parse_saved

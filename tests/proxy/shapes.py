@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
-from lifecycle.api.wire import Object
+from lifecycle.api.http.wire import Object
 from lifecycle.proxy.endpoints_map import EndpointsMap
 from lifecycle.proxy.iptables.config import ProxierConfig
 from lifecycle.proxy.iptables.restore_input import RestoreInput

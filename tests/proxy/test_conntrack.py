@@ -10,8 +10,8 @@ from typing import Any
 
 import pytest
 
-from lifecycle.api.clock import Clock, run_virtual
-from lifecycle.api.wire import Object
+from lifecycle.api.http.wire import Object
+from lifecycle.api.loop.clock import Clock, run_virtual
 from lifecycle.client.rest import Client
 from lifecycle.client.shared_informer import SharedInformerFactory
 from lifecycle.cluster.packet_laboratory import PODS, plug_in_pods

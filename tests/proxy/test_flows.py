@@ -10,7 +10,7 @@ from typing import Any
 
 import pytest
 
-from lifecycle.api.wire import Object
+from lifecycle.api.http.wire import Object
 from lifecycle.proxy.iptables.sync_proxy_rules import NodeFacts
 from tests.proxy.flows import (
     BLOCKED,

@@ -8,7 +8,7 @@ from dataclasses import replace
 
 import pytest
 
-from lifecycle.api.wire import Object
+from lifecycle.api.http.wire import Object
 from lifecycle.cluster.packet_laboratory import PODS, plug_in_pods, who_answers
 from lifecycle.proxy.endpoints_map import Endpoint
 from lifecycle.proxy.iptables.config import ProxierConfig

@@ -10,7 +10,7 @@ from collections.abc import Awaitable, Callable
 
 import pytest
 
-from lifecycle.api.clock import Clock, run_virtual
+from lifecycle.api.loop.clock import Clock, run_virtual
 from lifecycle.client.rest import Client
 from lifecycle.client.shared_informer import SharedInformerFactory
 from lifecycle.proxy.iptables.chains import ServiceChains, endpoint_chain, is_service_chain

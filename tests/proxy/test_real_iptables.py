@@ -7,8 +7,8 @@ from collections import Counter
 
 import pytest
 
-from lifecycle.agreements.iptables_rules import recorded_objects
-from lifecycle.api.clock import Clock
+from lifecycle.agreements.proxy.iptables_rules import recorded_objects
+from lifecycle.api.loop.clock import Clock
 from lifecycle.api.resources import resource
 from lifecycle.client.rest import Client
 from lifecycle.client.shared_informer import SharedInformerFactory

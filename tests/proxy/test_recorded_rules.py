@@ -6,7 +6,7 @@ from collections import Counter
 
 import pytest
 
-from lifecycle.agreements.iptables_rules import (
+from lifecycle.agreements.proxy.iptables_rules import (
     FIRST_COMER,
     MAP_ORDER,
     compare_saved,

@@ -13,7 +13,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from lifecycle.agreements.iptables_rules import recorded_objects
+from lifecycle.agreements.proxy.iptables_rules import recorded_objects
 from lifecycle.cluster.packet_laboratory import PODS, plug_in_pods, who_answers
 from lifecycle.inspector import open_recording
 from lifecycle.proxy.iptables.config import ProxierConfig

@@ -5,10 +5,10 @@ from __future__ import annotations
 from collections.abc import Coroutine
 from typing import Any
 
-from lifecycle.api.clock import run_virtual
+from lifecycle.api.http.wire import Object, Request, Response
+from lifecycle.api.loop.clock import run_virtual
 from lifecycle.api.protobuf import decode, is_protobuf
 from lifecycle.api.resources import Resource, resource
-from lifecycle.api.wire import Object, Request, Response
 from lifecycle.client.rest import Client
 from lifecycle.cluster.kubeconfig_file import kubeconfig
 from tests.fake_api import FakeAPI

@@ -8,10 +8,10 @@ from typing import Any
 
 import pytest
 
-from lifecycle.api.clock import run_virtual
+from lifecycle.api.http.wire import Object, Request, Response, WatchFrame
+from lifecycle.api.loop.clock import run_virtual
 from lifecycle.api.resources import resource
 from lifecycle.api.status import StatusError, failure
-from lifecycle.api.wire import Object, Request, Response, WatchFrame
 from lifecycle.client.rest import MERGE_PATCH, Client
 from lifecycle.kubectl.resource_args import ResourceTuple
 from lifecycle.pytest_plugin.waiting import until

@@ -6,8 +6,8 @@ import random
 from collections.abc import Callable, Iterable
 from typing import Any
 
+from lifecycle.api.http.wire import Object
 from lifecycle.api.labels import Selector, selector_from_labels
-from lifecycle.api.wire import Object
 from lifecycle.scheduler.backend.cache.cache import Cache
 from lifecycle.scheduler.backend.cache.snapshot import Snapshot
 from lifecycle.scheduler.backend.queue.nominator import Nominator

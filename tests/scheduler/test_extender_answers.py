@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 
-from lifecycle.api.clock import Clock
+from lifecycle.api.loop.clock import Clock
 from lifecycle.client.rest import Client
 from lifecycle.client.shared_informer import SharedInformerFactory
 from lifecycle.scheduler.config import ExtenderConfig, SchedulerConfiguration

@@ -9,8 +9,8 @@ from typing import Any
 
 import pytest
 
-from lifecycle.api.clock import run_virtual
-from lifecycle.api.wire import Object, Request
+from lifecycle.api.http.wire import Object, Request
+from lifecycle.api.loop.clock import run_virtual
 from lifecycle.scheduler.config import ExtenderConfig
 from lifecycle.scheduler.extender import HTTPExtender
 from lifecycle.scheduler.framework.cycle_state import CycleState

@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from lifecycle.api.wire import Object
+from lifecycle.api.http.wire import Object
 from lifecycle.scheduler.failure_handler import NOTE_LENGTH_LIMIT, truncate_message
 from lifecycle.scheduler.framework.types import Diagnosis, FitError
 from tests.scheduler.cluster_model import Model, make_node, make_pod

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import pytest
 
-from lifecycle.api.taints import tolerates
-from lifecycle.api.wire import Object
+from lifecycle.api.http.wire import Object
+from lifecycle.api.pods.taints import tolerates
 from lifecycle.scheduler.backend.cache.node_tree import NodeTree
 from lifecycle.scheduler.backend.cache.snapshot import Snapshot
 from lifecycle.scheduler.backend.queue.nominator import Nominator

@@ -10,10 +10,10 @@ from unittest.mock import patch
 
 import pytest
 
-from lifecycle.api.clock import run_virtual
+from lifecycle.api.http.wire import Object, Request
+from lifecycle.api.loop.clock import run_virtual
 from lifecycle.api.resources import resource
 from lifecycle.api.status import failure
-from lifecycle.api.wire import Object, Request
 from lifecycle.client.rest import STRATEGIC_MERGE_PATCH
 from lifecycle.scheduler.scheduler import PODS_BEFORE_YIELD, TURN, USER_AGENT, Scheduler
 from tests.conftest import RECORDINGS

@@ -20,7 +20,7 @@ from collections.abc import Callable
 from dataclasses import replace
 from itertools import takewhile
 
-from lifecycle.api.wire import MASTERS, Request
+from lifecycle.api.http.wire import MASTERS, Request
 from lifecycle.apiserver.server.generic_api_server import GenericAPIServer
 from lifecycle.cluster.cluster import Cluster
 from lifecycle.cluster.cluster_config import ClusterConfig

@@ -12,7 +12,7 @@ from collections import Counter
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
 
-from lifecycle.agreements.iptables_rules import recorded_objects
+from lifecycle.agreements.proxy.iptables_rules import recorded_objects
 from lifecycle.compare import AgreementTable, Comparison
 from lifecycle.dns.answering import Answerer
 from lifecycle.dns.kubernetes_plugin import KubernetesPlugin

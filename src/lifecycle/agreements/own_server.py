@@ -7,8 +7,8 @@ from __future__ import annotations
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 
-from lifecycle.agreements.resource_handling import ADMIN
-from lifecycle.api.clock import Clock
+from lifecycle.agreements.apiserver.resource_handling import ADMIN
+from lifecycle.api.loop.clock import Clock
 from lifecycle.api.names import NameSource
 from lifecycle.apiserver.server.create_server_chain import create_server_chain
 from lifecycle.client.rest import Transport

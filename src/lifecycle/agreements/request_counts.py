@@ -13,8 +13,8 @@ import asyncio
 from collections import Counter
 from pathlib import Path
 
+from lifecycle.api.http.wire import Object
 from lifecycle.api.resources import resource
-from lifecycle.api.wire import Object
 from lifecycle.cluster.rehearsal import Asked, RehearsedCluster, rehearse
 from lifecycle.compare import AgreementTable
 from lifecycle.compare.compare import compare

@@ -12,8 +12,8 @@ from __future__ import annotations
 import base64
 import hashlib
 
+from lifecycle.api.http.wire import Object
 from lifecycle.api.resources import Resource, Subresource
-from lifecycle.api.wire import Object
 
 VERBS = (
     "delete",

@@ -15,11 +15,11 @@ from dataclasses import dataclass
 from typing import Any
 
 from lifecycle.api import fast_json
-from lifecycle.api.go_format import go_g, go_quote
-from lifecycle.api.go_json.encode import html_escape
+from lifecycle.api.go.format import go_g, go_quote
+from lifecycle.api.go.json.encode import html_escape
+from lifecycle.api.http.wire import Object
 from lifecycle.api.status import StatusError
 from lifecycle.api.status import invalid as invalid_status
-from lifecycle.api.wire import Object
 
 REQUIRED = "FieldValueRequired"
 INVALID = "FieldValueInvalid"

@@ -22,7 +22,7 @@ from functools import cache
 from typing import Any
 from weakref import WeakSet
 
-from lifecycle.api.clock import IN_A_TAB, VirtualTimeLoop
+from lifecycle.api.loop.clock import IN_A_TAB, VirtualTimeLoop
 
 M_TRIM_THRESHOLD, M_MMAP_THRESHOLD, M_ARENA_MAX = -1, -3, -8
 KEPT = 1 << 20

@@ -6,8 +6,8 @@ Upstream: `apimachinery/pkg/util/duration/duration.go` (`HumanDuration`),
 
 from __future__ import annotations
 
-from lifecycle.api.clock import parse_time
-from lifecycle.api.wire import Object
+from lifecycle.api.http.wire import Object
+from lifecycle.api.loop.clock import parse_time
 
 _MINUTE, _HOUR = 60, 3600
 _YEAR = 365 * 24

@@ -14,7 +14,7 @@ from collections.abc import Callable, Mapping
 
 from lifecycle.api import fast_json
 from lifecycle.api.bounded_cache import short_lru_cache
-from lifecycle.api.wire import Object
+from lifecycle.api.http.wire import Object
 
 _INTEGER = re.compile("[+-]?0*[0-9]{1,19}")
 

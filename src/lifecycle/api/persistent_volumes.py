@@ -12,10 +12,10 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
 
+from lifecycle.api.http.wire import Object
 from lifecycle.api.labels import selector_from_label_selector
 from lifecycle.api.node_selector import term_matcher
 from lifecycle.api.quantity import parse_quantity
-from lifecycle.api.wire import Object
 
 BETA_STORAGE_CLASS = "volume.beta.kubernetes.io/storage-class"
 BIND_COMPLETED = "pv.kubernetes.io/bind-completed"

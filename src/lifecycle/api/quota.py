@@ -15,20 +15,20 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 
-from lifecycle.api.pod_resources import (
+from lifecycle.api.http.wire import Object
+from lifecycle.api.pods.qos import get_pod_qos
+from lifecycle.api.pods.resources import (
     PodResourcesOptions,
     is_pod_level_resources_set,
     pod_limits,
     pod_requests,
 )
-from lifecycle.api.qos import get_pod_qos
 from lifecycle.api.quantity import Quantity, parse_quantity
 from lifecycle.api.resource_names import (
     is_extended_resource_name,
     is_native_resource,
 )
 from lifecycle.api.resources import Resource
-from lifecycle.api.wire import Object
 
 Usage = dict[str, Quantity]
 

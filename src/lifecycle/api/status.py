@@ -13,8 +13,8 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
-from lifecycle.api.go_format import go_quote
-from lifecycle.api.wire import Object
+from lifecycle.api.go.format import go_quote
+from lifecycle.api.http.wire import Object
 
 
 class StatusError(Exception):

@@ -211,7 +211,7 @@ def _embedded(
 
     if stage in OF_NODES:
         from lifecycle.agreements.dns_answers import dns_agreement
-        from lifecycle.agreements.iptables_rules import iptables_agreement
+        from lifecycle.agreements.proxy.iptables_rules import iptables_agreement
 
         return (dns_agreement if stage == "dns" else iptables_agreement)(theirs)
     task = bar.add_task(stage, total=len(theirs.exchanges(stage)))

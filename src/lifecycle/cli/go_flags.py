@@ -17,7 +17,7 @@ class Duration(click.ParamType):
 
     def convert(self, value: Any, param: Any, ctx: Any) -> float:
         """Read it."""
-        from lifecycle.api.go_duration import parse_duration
+        from lifecycle.api.go.duration import parse_duration
 
         if isinstance(value, float):
             return value

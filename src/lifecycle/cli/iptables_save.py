@@ -35,7 +35,7 @@ def iptables_save(node: str, kubeconfig: str, table: str) -> None:
 
 
 async def _saved(node: str, kubeconfig: str, table: str) -> str:
-    from lifecycle.api.clock import Clock
+    from lifecycle.api.loop.clock import Clock
     from lifecycle.api.resources import resource
     from lifecycle.api.status import StatusError
     from lifecycle.client.rest import Client

@@ -22,7 +22,7 @@ from dataclasses import dataclass
 from hashlib import blake2b
 from typing import Generic, TypeVar
 
-from lifecycle.api.wire import Object
+from lifecycle.api.http.wire import Object
 
 K = TypeVar("K", bound=Hashable)
 V = TypeVar("V")

@@ -20,10 +20,10 @@ import random
 from collections import deque
 from zlib import crc32
 
-from lifecycle.api.clock import Clock, format_time
+from lifecycle.api.http.wire import Object
+from lifecycle.api.loop.clock import Clock, format_time
 from lifecycle.api.resources import resource
 from lifecycle.api.status import StatusError
-from lifecycle.api.wire import Object
 from lifecycle.client.event_correlator import EventCorrelator
 from lifecycle.client.rest import STRATEGIC_MERGE_PATCH, Client
 

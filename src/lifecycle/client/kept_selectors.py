@@ -14,9 +14,9 @@ from __future__ import annotations
 
 from contextlib import suppress
 
+from lifecycle.api.http.wire import Object
 from lifecycle.api.labels import Selector, selector_from_label_selector
 from lifecycle.api.status import StatusError
-from lifecycle.api.wire import Object
 from lifecycle.client.shared_informer import SharedInformer
 from lifecycle.client.store import meta_namespace_key
 

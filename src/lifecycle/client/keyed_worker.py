@@ -8,7 +8,7 @@ this is what "level-triggered" means.
 A request within one process need not wait for anything, so a worker with a long queue
 would go through all of it while nobody else does anything, the informers neither: it
 would work from what they believed when it began, and do much of it twice. So workers
-take turns (`lifecycle.api.pauses`).
+take turns (`lifecycle.api.loop.pauses`).
 
 Upstream: the `processNextWorkItem` of every controller, for example
 `pkg/controller/replicaset/replica_set.go`, v1.36.
@@ -21,7 +21,7 @@ import logging
 from collections.abc import Awaitable, Callable, Hashable
 from typing import TypeVar
 
-from lifecycle.api.pauses import Pauses
+from lifecycle.api.loop.pauses import Pauses
 from lifecycle.api.tracing import span
 from lifecycle.client.rest import REQUEST_ERRORS
 from lifecycle.client.workqueue import RateLimitingQueue, ShutDown

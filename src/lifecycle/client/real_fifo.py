@@ -20,7 +20,7 @@ from collections import deque
 from collections.abc import Callable, Iterable
 from typing import NamedTuple
 
-from lifecycle.api.wire import Object
+from lifecycle.api.http.wire import Object
 from lifecycle.client.store import Store, meta_namespace_key
 
 ADDED, UPDATED, DELETED, REPLACED = "Added", "Updated", "Deleted", "Replaced"

@@ -27,9 +27,9 @@ import random
 from collections.abc import AsyncIterator
 from typing import Protocol
 
+from lifecycle.api.http.wire import Object, WatchFrame
 from lifecycle.api.resources import Resource
 from lifecycle.api.status import StatusError
-from lifecycle.api.wire import Object, WatchFrame
 from lifecycle.client.rest import Client
 from lifecycle.client.store import meta_namespace_key
 

@@ -13,9 +13,9 @@ from __future__ import annotations
 from collections.abc import AsyncIterator, Mapping
 from typing import Any, Protocol
 
+from lifecycle.api.http.wire import Object, Request, Response, WatchFrame
 from lifecycle.api.resources import Resource
 from lifecycle.api.status import StatusError
-from lifecycle.api.wire import Object, Request, Response, WatchFrame
 
 JSON_PATCH = "application/json-patch+json"
 MERGE_PATCH = "application/merge-patch+json"

@@ -32,8 +32,8 @@ import logging
 from collections.abc import Callable
 from dataclasses import dataclass
 
+from lifecycle.api.http.wire import Object
 from lifecycle.api.resources import Resource
-from lifecycle.api.wire import Object
 from lifecycle.client.indexer import Indexer, IndexFunc
 from lifecycle.client.real_fifo import DELETED, RealFIFO, nobody
 from lifecycle.client.reflector import Reflector

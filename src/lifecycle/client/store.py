@@ -13,7 +13,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
 
-from lifecycle.api.wire import Object
+from lifecycle.api.http.wire import Object
 
 
 def meta_namespace_key(obj: Object) -> str:

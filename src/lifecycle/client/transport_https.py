@@ -20,10 +20,10 @@ from typing import TYPE_CHECKING
 from urllib.parse import urlencode
 
 from lifecycle.api import fast_json
+from lifecycle.api.http.query_params import bool_parameter
+from lifecycle.api.http.wire import Object, Request, Response, WatchFrame
 from lifecycle.api.late_import import late_import
-from lifecycle.api.query_params import bool_parameter
 from lifecycle.api.status import StatusError
-from lifecycle.api.wire import Object, Request, Response, WatchFrame
 
 if TYPE_CHECKING:
     import aiohttp

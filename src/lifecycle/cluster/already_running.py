@@ -9,8 +9,8 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 
-from lifecycle.api.clock import parse_time
-from lifecycle.api.wire import Object
+from lifecycle.api.http.wire import Object
+from lifecycle.api.loop.clock import parse_time
 from lifecycle.cri.hollow.runtime import HollowRuntime
 from lifecycle.kubelet.kuberuntime.container_config import (
     generate_container_config,

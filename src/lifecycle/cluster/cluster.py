@@ -21,12 +21,12 @@ from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from lifecycle.api.clock import Clock
+from lifecycle.api.http.wire import MASTERS, Object, UserInfo
 from lifecycle.api.late_import import BEHIND_A_SOCKET, IN_A_TAB, load_beside
+from lifecycle.api.loop.clock import Clock
 from lifecycle.api.names import NameSource
 from lifecycle.api.resources import resource
 from lifecycle.api.version import user_agent
-from lifecycle.api.wire import MASTERS, Object, UserInfo
 from lifecycle.apiserver.admission.type_checking import type_check
 from lifecycle.apiserver.authn.keyed_hash import shared_key
 from lifecycle.apiserver.server.authority import kept_authority

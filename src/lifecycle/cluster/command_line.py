@@ -16,7 +16,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from urllib.parse import urlencode
 
-from lifecycle.api.wire import Request, Response
+from lifecycle.api.http.wire import Request, Response
 from lifecycle.client.rest import Client, Transport
 from lifecycle.cluster.rehearsal import RehearsedCluster, rehearse
 from lifecycle.kubectl.command import run_kubectl

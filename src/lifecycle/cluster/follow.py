@@ -16,9 +16,9 @@ import io
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
+from lifecycle.api.http.wire import Object
 from lifecycle.api.resources import Resource, find_resource
 from lifecycle.api.tracing import Span, span
-from lifecycle.api.wire import Object
 from lifecycle.apiserver.filters.request_info import RequestInfoFactory
 from lifecycle.client.rest import Client
 from lifecycle.client.transport_https import ConnectionConfig, HTTPSTransport

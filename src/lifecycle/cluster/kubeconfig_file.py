@@ -16,7 +16,7 @@ from pathlib import Path
 
 import yaml
 
-from lifecycle.api.wire import Object
+from lifecycle.api.http.wire import Object
 
 
 def kubeconfig(

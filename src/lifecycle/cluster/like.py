@@ -24,8 +24,8 @@ from importlib.resources import files
 from pathlib import Path
 
 from lifecycle.api import fast_json
+from lifecycle.api.http.wire import MASTERS, Object
 from lifecycle.api.resources import Resource, resource_for_kind
-from lifecycle.api.wire import MASTERS, Object
 from lifecycle.cluster.nodes import FIRST_ADDRESS, NodeShape
 from lifecycle.cri.apis.image import Image
 from lifecycle.etcd.codec import encode_value, storage_media_type

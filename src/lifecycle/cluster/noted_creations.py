@@ -12,7 +12,7 @@ from __future__ import annotations
 import asyncio
 from typing import Any
 
-from lifecycle.api.wire import Request, Response, UserInfo
+from lifecycle.api.http.wire import Request, Response, UserInfo
 from lifecycle.client.rest import Client, Transport
 from lifecycle.cluster.cluster import Cluster
 from lifecycle.cluster.cluster_config import ClusterConfig

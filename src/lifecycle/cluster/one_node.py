@@ -18,10 +18,10 @@ from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import Any, TypeVar
 
-from lifecycle.api.clock import Clock
+from lifecycle.api.http.wire import Object, Request, Response, UserInfo
+from lifecycle.api.loop.clock import Clock
 from lifecycle.api.names import NameSource
 from lifecycle.api.resources import resource
-from lifecycle.api.wire import Object, Request, Response, UserInfo
 from lifecycle.apiserver.server.create_server_chain import create_server_chain
 from lifecycle.client.rest import Client, Transport
 from lifecycle.cluster.rehearsal import on_virtual_time

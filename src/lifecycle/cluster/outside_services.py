@@ -22,7 +22,7 @@ from urllib.parse import parse_qs
 import yaml
 
 from lifecycle.api import fast_json
-from lifecycle.api.wire import Object, Request, Response
+from lifecycle.api.http.wire import Object, Request, Response
 from lifecycle.apiserver.authn.jwt import ES256, SigningKey
 from lifecycle.apiserver.pki.certificates import CertificateAuthority
 from lifecycle.apiserver.server.https import HTTPSServer

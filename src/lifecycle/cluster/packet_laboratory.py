@@ -22,7 +22,7 @@ from collections import Counter
 from collections.abc import Sequence
 from concurrent.futures import ThreadPoolExecutor
 
-from lifecycle.api.wire import Object
+from lifecycle.api.http.wire import Object
 from lifecycle.proxy.endpoints_map import EndpointsMap
 from lifecycle.proxy.iptables.chains import JUMP_CHAINS
 from lifecycle.proxy.iptables.config import ProxierConfig

@@ -13,8 +13,8 @@ from collections.abc import Iterable
 from datetime import datetime
 from typing import Any
 
+from lifecycle.api.http.wire import Object
 from lifecycle.api.resources import Resource, all_resources, resource
-from lifecycle.api.wire import Object
 from lifecycle.inspector import Exchange
 
 

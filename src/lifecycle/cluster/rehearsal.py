@@ -21,10 +21,10 @@ from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 from typing import Any, TypeVar
 
-from lifecycle.api.clock import run_virtual
+from lifecycle.api.http.wire import Object, Request, Response, UserInfo, WatchFrame
 from lifecycle.api.late_import import IN_A_TAB
+from lifecycle.api.loop.clock import run_virtual
 from lifecycle.api.resources import resource
-from lifecycle.api.wire import Object, Request, Response, UserInfo, WatchFrame
 from lifecycle.client.rest import Client, Transport
 from lifecycle.cluster.cluster import Cluster
 from lifecycle.cluster.cluster_config import ClusterConfig

@@ -14,8 +14,8 @@ from collections.abc import AsyncIterator
 from typing import TYPE_CHECKING, Any
 from urllib.parse import parse_qs, unquote, urlsplit
 
+from lifecycle.api.http.wire import Request
 from lifecycle.api.late_import import late_import
-from lifecycle.api.wire import Request
 from lifecycle.apiserver.endpoints.negotiation import finish
 from lifecycle.apiserver.filters.warning import warning_headers
 from lifecycle.apiserver.http.frames import json_frame

@@ -19,9 +19,9 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
-from lifecycle.api.go_format import go_json_type
-from lifecycle.api.go_json.decode import unmarshal_object
-from lifecycle.api.go_json.encode import marshal
+from lifecycle.api.go.format import go_json_type
+from lifecycle.api.go.json.decode import unmarshal_object
+from lifecycle.api.go.json.encode import marshal
 from lifecycle.cni.errors import CNIError
 from lifecycle.cni.versions import CURRENT, greater_than, parse_version
 

@@ -18,8 +18,8 @@ import subprocess
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
-from lifecycle.api.go_format import go_quote
-from lifecycle.api.go_json.decode import unmarshal, unmarshal_object
+from lifecycle.api.go.format import go_quote
+from lifecycle.api.go.json.decode import unmarshal, unmarshal_object
 from lifecycle.cni import results
 from lifecycle.cni.errors import UNKNOWN, CNIError
 from lifecycle.cni.plugins.go_structs import STRING, Scalar, Struct, misfit

@@ -15,7 +15,7 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
-from lifecycle.api.go_format import go_quote
+from lifecycle.api.go.format import go_quote
 from lifecycle.cni import results
 from lifecycle.cni.config import NetworkConfigList, PluginConfig, inject_conf
 from lifecycle.cni.errors import CNIError

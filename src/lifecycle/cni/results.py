@@ -17,7 +17,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from lifecycle.api.go_json.encode import marshal_indent
+from lifecycle.api.go.json.encode import marshal_indent
 from lifecycle.cni.addresses import parse_cidr
 from lifecycle.cni.errors import CNIError
 

@@ -10,7 +10,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
-from lifecycle.api.go_json.decode import unmarshal_object
+from lifecycle.api.go.json.decode import unmarshal_object
 from lifecycle.cni.errors import CNIError
 
 CURRENT = "1.1.0"

@@ -29,7 +29,7 @@ from typing import Any
 
 from rich.table import Table
 
-from lifecycle.api.yaml_reader import read_yaml
+from lifecycle.api.go.yaml_reader import read_yaml
 from lifecycle.compare.program_answers import NotAsked, ProgramAnswers
 
 RECORDED, LIVE, SOURCE = "recorded", "live", "source"

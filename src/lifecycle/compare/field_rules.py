@@ -10,7 +10,7 @@ import json
 import re
 from typing import Any
 
-from lifecycle.api.go_duration import parse_duration
+from lifecycle.api.go.duration import parse_duration
 from lifecycle.api.human_duration import human_duration
 from lifecycle.compare.masked import ABSENT, Masked, Near
 from lifecycle.compare.rule import FieldRule, Site

@@ -24,9 +24,9 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from lifecycle.api.node_selector import required_node_affinity
-from lifecycle.api.pod_resources import BY_SPEC, PodResourcesOptions, pod_requests
+from lifecycle.api.pods.resources import BY_SPEC, PodResourcesOptions, pod_requests
+from lifecycle.api.pods.taints import untolerated
 from lifecycle.api.quantity import parse_quantity
-from lifecycle.api.taints import untolerated
 
 _NEVER = float("inf")
 _MILLI = -3

@@ -14,7 +14,7 @@ import re
 from datetime import datetime
 from typing import Any, ClassVar
 
-from lifecycle.api.go_duration import parse_duration
+from lifecycle.api.go.duration import parse_duration
 from lifecycle.compare.entities import is_ipv4
 from lifecycle.compare.masked import Identity
 from lifecycle.compare.rule import Site, TextRule

@@ -16,11 +16,11 @@ import contextlib
 from collections.abc import Callable
 from dataclasses import replace
 
-from lifecycle.api.clock import Clock, parse_time
+from lifecycle.api.http.wire import Object, Request, Response
+from lifecycle.api.loop.clock import Clock, parse_time
 from lifecycle.api.resources import resource
 from lifecycle.api.status import StatusError
 from lifecycle.api.version import user_agent
-from lifecycle.api.wire import Object, Request, Response
 from lifecycle.client.rest import Client, Transport
 
 NAMESPACE = "kube-system"

@@ -10,12 +10,12 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 
 from lifecycle.api import fast_json
-from lifecycle.api.clock import Clock
+from lifecycle.api.http.wire import Object
 from lifecycle.api.labels import selector_from_label_selector
+from lifecycle.api.loop.clock import Clock
+from lifecycle.api.loop.worker import beside
 from lifecycle.api.names import NameSource
 from lifecycle.api.resources import resource
-from lifecycle.api.wire import Object
-from lifecycle.api.worker import beside
 from lifecycle.client.keyed_worker import run_workers
 from lifecycle.client.rest import APPLY_PATCH, Client
 from lifecycle.client.shared_informer import SharedInformerFactory

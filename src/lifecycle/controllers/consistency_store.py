@@ -14,7 +14,7 @@ writes 42 were refused, of the ReplicaSet controller's 383 one.
 
 from __future__ import annotations
 
-from lifecycle.api.wire import Object
+from lifecycle.api.http.wire import Object
 from lifecycle.client.keyed_worker import RetryError
 
 

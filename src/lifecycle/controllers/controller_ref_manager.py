@@ -22,10 +22,10 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 
+from lifecycle.api.http.wire import Object
 from lifecycle.api.labels import Selector
 from lifecycle.api.resources import Resource
 from lifecycle.api.status import StatusError
-from lifecycle.api.wire import Object
 from lifecycle.client.keyed_worker import RetryError
 from lifecycle.client.rest import STRATEGIC_MERGE_PATCH, Client
 from lifecycle.controllers.owner_references import get_controller_of, new_controller_ref

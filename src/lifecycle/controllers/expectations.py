@@ -18,7 +18,7 @@ from __future__ import annotations
 from collections.abc import Iterable
 from dataclasses import dataclass, field
 
-from lifecycle.api.clock import Clock
+from lifecycle.api.loop.clock import Clock
 
 EXPECTATIONS_TIMEOUT = 300.0
 

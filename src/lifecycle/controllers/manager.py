@@ -17,7 +17,7 @@ import asyncio
 from collections.abc import Callable, Iterable
 from typing import Protocol
 
-from lifecycle.api.clock import Clock
+from lifecycle.api.loop.clock import Clock
 from lifecycle.api.names import NameSource
 from lifecycle.api.version import user_agent
 from lifecycle.client.rest import Client

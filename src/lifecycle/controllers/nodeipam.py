@@ -11,10 +11,10 @@ from __future__ import annotations
 
 import ipaddress
 
-from lifecycle.api.clock import Clock
+from lifecycle.api.http.wire import Object
+from lifecycle.api.loop.clock import Clock
 from lifecycle.api.names import NameSource
 from lifecycle.api.resources import resource
-from lifecycle.api.wire import Object
 from lifecycle.client.events import EventRecorder
 from lifecycle.client.keyed_worker import RetryError, run_workers
 from lifecycle.client.rest import STRATEGIC_MERGE_PATCH, Client

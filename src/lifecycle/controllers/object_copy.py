@@ -14,7 +14,7 @@ transform), v1.36.
 from __future__ import annotations
 
 from lifecycle.api import fast_json
-from lifecycle.api.wire import Object
+from lifecycle.api.http.wire import Object
 
 
 def mutable_copy(obj: Object) -> Object:

@@ -14,9 +14,9 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
+from lifecycle.api.http.wire import Object
 from lifecycle.api.labels import Selector
 from lifecycle.api.resources import Resource, resource
-from lifecycle.api.wire import Object
 from lifecycle.client.kept_selectors import KeptSelectors
 from lifecycle.client.rest import Client
 from lifecycle.client.shared_informer import SharedInformer, SharedInformerFactory

@@ -10,7 +10,7 @@ Upstream: `apimachinery/pkg/apis/meta/v1/controller_ref.go` (`GetControllerOf`,
 
 from __future__ import annotations
 
-from lifecycle.api.wire import Object
+from lifecycle.api.http.wire import Object
 
 CONTROLLER_UID_INDEX = "controllerUID"
 ORPHAN = "orphan:"

@@ -9,8 +9,8 @@ from __future__ import annotations
 from typing import Any
 
 from lifecycle.api.conditions import update_pod_condition
+from lifecycle.api.http.wire import Object
 from lifecycle.api.resources import resource
-from lifecycle.api.wire import Object
 from lifecycle.client.rest import STRATEGIC_MERGE_PATCH, Client
 
 

@@ -7,9 +7,9 @@ v1.36.
 from __future__ import annotations
 
 from lifecycle.api import fast_json
+from lifecycle.api.http.wire import Object
 from lifecycle.api.resources import resource
 from lifecycle.api.status import StatusError
-from lifecycle.api.wire import Object
 from lifecycle.client.events import EventRecorder
 from lifecycle.client.rest import REQUEST_ERRORS, Client
 from lifecycle.controllers.namespace_terminating import is_namespace_terminating

@@ -6,9 +6,9 @@ Upstream: `pkg/api/v1/pod/util.go` (`IsPodReady`, `IsPodAvailable`),
 
 from __future__ import annotations
 
-from lifecycle.api.clock import parse_time
 from lifecycle.api.conditions import get_condition, is_status_condition_true
-from lifecycle.api.wire import Object
+from lifecycle.api.http.wire import Object
+from lifecycle.api.loop.clock import parse_time
 
 
 def pod_phase(pod: Object) -> str:

@@ -12,9 +12,9 @@ Upstream: `pkg/controller/controller_utils.go` (`ComputeHash`), `pkg/util/hash/h
 
 from __future__ import annotations
 
-from lifecycle.api.fnv import fnv32a
+from lifecycle.api.go.fnv import fnv32a
+from lifecycle.api.http.wire import Object
 from lifecycle.api.names import safe_encode_string
-from lifecycle.api.wire import Object
 from lifecycle.controllers.go_dump import dump_for_hash
 
 

@@ -14,8 +14,8 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 
+from lifecycle.api.http.wire import Object
 from lifecycle.api.labels import selector_from_labels
-from lifecycle.api.wire import Object
 from lifecycle.client.indexer import Indexer
 from lifecycle.client.shared_informer import SharedInformer
 from lifecycle.client.store import meta_namespace_key

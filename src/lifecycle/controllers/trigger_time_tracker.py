@@ -14,7 +14,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field
 
 from lifecycle.api.conditions import get_condition
-from lifecycle.api.wire import Object
+from lifecycle.api.http.wire import Object
 
 
 @dataclass(slots=True)

@@ -16,8 +16,8 @@ from collections.abc import AsyncIterator
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from lifecycle.api.auto_headers import AUTO_HEADERS
-from lifecycle.api.go_net import join_host_port
+from lifecycle.api.go.net import join_host_port
+from lifecycle.api.http.auto_headers import AUTO_HEADERS
 from lifecycle.api.late_import import late_import
 from lifecycle.cri.apis.pod_network import NO_TLS, HTTPAnswer, HTTPRequest
 

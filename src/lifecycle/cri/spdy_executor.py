@@ -18,7 +18,7 @@ import json
 from collections.abc import AsyncIterator, Awaitable, Callable
 from urllib.parse import urlsplit
 
-from lifecycle.api.spdy import SpdyConnection, SpdyStream
+from lifecycle.api.httpstream.spdy import SpdyConnection, SpdyStream
 from lifecycle.cri.apis.errors import RuntimeServiceError
 from lifecycle.cri.apis.streams import Streams
 from lifecycle.cri.exit_code import exit_code

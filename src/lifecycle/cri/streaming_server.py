@@ -19,7 +19,7 @@ from typing import Any
 
 from aiohttp import WSMsgType, web
 
-from lifecycle.api.unread import Unread
+from lifecycle.api.httpstream.unread import Unread
 from lifecycle.cri.apis.errors import RuntimeServiceError
 from lifecycle.cri.apis.services import RuntimeService
 from lifecycle.cri.apis.streams import Streams

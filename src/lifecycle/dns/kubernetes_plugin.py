@@ -16,7 +16,7 @@ from collections.abc import Iterable, Iterator
 from ipaddress import ip_address
 from itertools import islice
 
-from lifecycle.api.wire import Object
+from lifecycle.api.http.wire import Object
 from lifecycle.dns.records import RecordTarget, fqdn
 from lifecycle.dns.request_name import (
     POD,

@@ -18,12 +18,12 @@ from collections.abc import Callable
 from contextlib import nullcontext, suppress
 from typing import TYPE_CHECKING, Any
 
-from lifecycle.api.clock import Clock
+from lifecycle.api.http.wire import Object
 from lifecycle.api.late_import import late_import
-from lifecycle.api.pauses import Pauses
+from lifecycle.api.loop.clock import Clock
+from lifecycle.api.loop.pauses import Pauses
+from lifecycle.api.loop.worker import LARGE, beside
 from lifecycle.api.resources import resource
-from lifecycle.api.wire import Object
-from lifecycle.api.worker import LARGE, beside
 from lifecycle.client.rest import Client
 from lifecycle.client.shared_informer import (
     Handlers,

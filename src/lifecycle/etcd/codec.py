@@ -15,8 +15,8 @@ v1.36. Encryption at rest is a store of its own
 from __future__ import annotations
 
 from lifecycle.api import fast_json, protobuf
-from lifecycle.api.wire import Object
-from lifecycle.api.worker import LARGE
+from lifecycle.api.http.wire import Object
+from lifecycle.api.loop.worker import LARGE
 from lifecycle.etcd.store import Store
 
 ENCRYPTED = b"k8s:enc:"

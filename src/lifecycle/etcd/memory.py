@@ -21,8 +21,8 @@ from collections import deque
 from heapq import merge
 from itertools import islice, takewhile
 
+from lifecycle.api.loop.worker import beside
 from lifecycle.api.sorted_keys import SortedKeys
-from lifecycle.api.worker import beside
 from lifecycle.etcd.leases import Leases
 from lifecycle.etcd.past_versions import PastVersions, whole
 from lifecycle.etcd.store import (

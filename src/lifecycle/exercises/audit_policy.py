@@ -8,9 +8,9 @@ from itertools import product
 from random import Random
 from typing import Any
 
-from lifecycle.agreements.handler_chain import recorded_events
+from lifecycle.agreements.apiserver.handler_chain import recorded_events
 from lifecycle.api import fast_json
-from lifecycle.api.wire import Object, RequestInfo, UserInfo
+from lifecycle.api.http.wire import Object, RequestInfo, UserInfo
 from lifecycle.apiserver.audit.policy import AuditPolicy
 from lifecycle.exercises.exercise import Attempt, Case, Exercise
 from lifecycle.inspector import open_recording

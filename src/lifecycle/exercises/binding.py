@@ -6,9 +6,9 @@ from collections.abc import Callable, Iterator
 from itertools import product
 from typing import Any
 
+from lifecycle.api.http.wire import Object
 from lifecycle.api.resources import resource
 from lifecycle.api.status import StatusError
-from lifecycle.api.wire import Object
 from lifecycle.apiserver.registry.core.pod.binding import assign_pod
 from lifecycle.apiserver.registry.scope import RequestScope
 from lifecycle.exercises.exercise import Attempt, Case, Exercise

@@ -9,8 +9,8 @@ from itertools import product
 from types import SimpleNamespace
 from typing import Any, cast
 
-from lifecycle.api.clock import Clock, run_virtual
-from lifecycle.api.wire import Object
+from lifecycle.api.http.wire import Object
+from lifecycle.api.loop.clock import Clock, run_virtual
 from lifecycle.cri.apis.container import ContainerState
 from lifecycle.exercises.exercise import Attempt, Case, Exercise
 from lifecycle.kubelet.kuberuntime.container_killer import ContainerKiller

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from itertools import product
 
-from lifecycle.api.wire import Object
+from lifecycle.api.http.wire import Object
 from lifecycle.cri.oci_spec import namespaces_of
 from lifecycle.exercises.exercise import Attempt, Case, Exercise
 from lifecycle.kubelet.kuberuntime.security_context import namespace_options

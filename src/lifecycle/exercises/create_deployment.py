@@ -6,8 +6,8 @@ from collections.abc import Callable, Iterator
 from itertools import product
 from typing import Any, cast
 
+from lifecycle.api.http.wire import Object
 from lifecycle.api.names import NameSource
-from lifecycle.api.wire import Object
 from lifecycle.exercises.exercise import Attempt, Case, Exercise
 from lifecycle.kubectl.generators.create_deployment import create_deployment
 

@@ -6,8 +6,8 @@ from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 
 from lifecycle.agreements.dns_answers import DigAnswer, as_dug, parse_dig
-from lifecycle.agreements.iptables_rules import recorded_objects
-from lifecycle.api.wire import Object
+from lifecycle.agreements.proxy.iptables_rules import recorded_objects
+from lifecycle.api.http.wire import Object
 from lifecycle.dns.answering import Answerer
 from lifecycle.dns.kubernetes_plugin import KubernetesPlugin
 from lifecycle.dns.service_index import ServiceIndex

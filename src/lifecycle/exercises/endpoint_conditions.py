@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator
 from itertools import product
 
-from lifecycle.api.wire import Object
+from lifecycle.api.http.wire import Object
 from lifecycle.controllers.endpointslice.pod_endpoints import pod_to_endpoint
 from lifecycle.controllers.service_pods import should_pod_be_in_endpoints
 from lifecycle.exercises.exercise import Attempt, Case, Exercise

@@ -5,9 +5,9 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator
 from dataclasses import replace
 
-from lifecycle.agreements.etcd import NOT_OBJECTS, recorded_keys
+from lifecycle.agreements.etcd.keys_and_values import NOT_OBJECTS, recorded_keys
+from lifecycle.api.http.wire import Object
 from lifecycle.api.resources import Resource, all_resources, resource
-from lifecycle.api.wire import Object
 from lifecycle.etcd.keys import registry_key, resource_prefix
 from lifecycle.exercises.exercise import Attempt, Case, Exercise
 from lifecycle.inspector import open_recording

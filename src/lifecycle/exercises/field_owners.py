@@ -6,8 +6,8 @@ from collections.abc import Callable, Iterator
 from random import Random
 from typing import Any
 
+from lifecycle.api.http.wire import Object
 from lifecycle.api.status import StatusError
-from lifecycle.api.wire import Object
 from lifecycle.apiserver.managedfields.apply import apply_patch
 from lifecycle.exercises.exercise import Attempt, Case, Exercise
 

@@ -7,9 +7,9 @@ from functools import cache
 from itertools import product
 from typing import Any
 
-from lifecycle.agreements.handler_chain import recorded_events
+from lifecycle.agreements.apiserver.handler_chain import recorded_events
 from lifecycle.api import fast_json
-from lifecycle.api.wire import Object, RequestInfo, UserInfo
+from lifecycle.api.http.wire import Object, RequestInfo, UserInfo
 from lifecycle.apiserver.filters.flow_schema import (
     flow_distinguisher,
     matches_flow_schema,

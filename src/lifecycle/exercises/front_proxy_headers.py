@@ -6,7 +6,7 @@ from collections.abc import Callable, Iterator
 from itertools import product
 from typing import Any
 
-from lifecycle.api.wire import Object, UserInfo
+from lifecycle.api.http.wire import Object, UserInfo
 from lifecycle.apiserver.aggregation.backend import (
     HOP_BY_HOP,
     auth_proxy_headers,

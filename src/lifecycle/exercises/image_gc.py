@@ -8,8 +8,8 @@ from random import Random
 from types import SimpleNamespace
 from typing import Any, cast
 
-from lifecycle.api.clock import run_virtual
-from lifecycle.api.wire import Object
+from lifecycle.api.http.wire import Object
+from lifecycle.api.loop.clock import run_virtual
 from lifecycle.cri.apis.image import Image
 from lifecycle.exercises.exercise import Attempt, Case, Exercise
 from lifecycle.kubelet.images.image_gc_manager import (

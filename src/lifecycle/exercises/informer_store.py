@@ -10,7 +10,7 @@ from collections.abc import Callable, Iterator
 from typing import Any
 
 from lifecycle.api import fast_json
-from lifecycle.api.wire import Object
+from lifecycle.api.http.wire import Object
 from lifecycle.client.indexer import Indexer
 from lifecycle.client.store import meta_namespace_key
 from lifecycle.exercises.exercise import Attempt, Case, Exercise

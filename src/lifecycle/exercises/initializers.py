@@ -9,8 +9,8 @@ from itertools import product
 from random import Random
 from typing import Any
 
+from lifecycle.api.http.wire import Object
 from lifecycle.api.resources import resource
-from lifecycle.api.wire import Object
 from lifecycle.apiserver.authz.authorizer import ALLOW
 from lifecycle.exercises.exercise import Attempt, Case, Exercise
 from lifecycle.historical.apiserver.initializers import Initializers

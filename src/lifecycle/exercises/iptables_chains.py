@@ -11,7 +11,7 @@ import re
 from collections.abc import Iterator
 from itertools import product
 
-from lifecycle.agreements.iptables_rules import MOMENTS
+from lifecycle.agreements.proxy.iptables_rules import MOMENTS
 from lifecycle.exercises.exercise import Attempt, Case, Exercise
 from lifecycle.inspector import Recording, open_recording
 from lifecycle.proxy.iptables.chains import ServiceChains, endpoint_chain

@@ -6,8 +6,8 @@ from collections.abc import Callable, Iterator
 from random import Random
 from typing import Any
 
+from lifecycle.api.http.wire import Object
 from lifecycle.api.tracing import Span
-from lifecycle.api.wire import Object
 from lifecycle.exercises.exercise import Attempt, Case, Exercise
 from lifecycle.trace.journey import journey_of
 

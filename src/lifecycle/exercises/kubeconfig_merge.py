@@ -11,7 +11,7 @@ from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
 
-from lifecycle.agreements.kubeconfig import generated
+from lifecycle.agreements.kubectl.kubeconfig import generated
 from lifecycle.exercises.exercise import Attempt, Case, Exercise
 from lifecycle.kubectl.kubeconfig.documents import SECTIONS, Config, empty_config
 from lifecycle.kubectl.kubeconfig.loading import merge, resolve_local_paths

@@ -10,9 +10,9 @@ from random import Random
 from typing import Any, cast
 
 from lifecycle.api import fast_json
-from lifecycle.api.clock import Clock
+from lifecycle.api.http.wire import Object
+from lifecycle.api.loop.clock import Clock
 from lifecycle.api.status import not_found
-from lifecycle.api.wire import Object
 from lifecycle.client.leader_election import LeaderElector
 from lifecycle.client.rest import Client
 from lifecycle.cluster.rehearsal import on_virtual_time

@@ -8,7 +8,7 @@ from random import Random
 from types import SimpleNamespace
 from typing import Any, cast
 
-from lifecycle.api.clock import run_virtual
+from lifecycle.api.loop.clock import run_virtual
 from lifecycle.cri.apis.container import ContainerState
 from lifecycle.cri.apis.pod_sandbox import PodSandboxState
 from lifecycle.exercises.exercise import Attempt, Case, Exercise

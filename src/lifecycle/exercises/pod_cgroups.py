@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator
 from itertools import product
 
-from lifecycle.api.qos import get_pod_qos
-from lifecycle.api.wire import Object
+from lifecycle.api.http.wire import Object
+from lifecycle.api.pods.qos import get_pod_qos
 from lifecycle.exercises.exercise import Attempt, Case, Exercise
 from lifecycle.inspector import open_recording
 from lifecycle.kubelet.cm.cgroup_names import cgroup_path, pod_cgroup_name

@@ -7,7 +7,7 @@ from copy import deepcopy
 from random import Random
 from typing import Any
 
-from lifecycle.api.wire import Object
+from lifecycle.api.http.wire import Object
 from lifecycle.exercises.exercise import Attempt, Case, Exercise
 from lifecycle.kubelet.config.config import PodConfig
 from lifecycle.kubelet.types.pod_update import PodOperation

@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator
 from itertools import product
 
-from lifecycle.api.pod_util import is_pod_phase_terminal
-from lifecycle.api.wire import Object
+from lifecycle.api.http.wire import Object
+from lifecycle.api.pods.pod_util import is_pod_phase_terminal
 from lifecycle.exercises.exercise import Attempt, Case, Exercise
 from lifecycle.inspector import open_recording
 from lifecycle.kubelet.kubelet_pods.phase import get_phase

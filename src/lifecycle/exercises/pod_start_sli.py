@@ -6,8 +6,8 @@ from collections.abc import Iterator
 from random import Random
 from typing import Any
 
-from lifecycle.api.clock import format_time, parse_time
-from lifecycle.api.wire import Object
+from lifecycle.api.http.wire import Object
+from lifecycle.api.loop.clock import format_time, parse_time
 from lifecycle.exercises.exercise import Attempt, Case, Exercise
 from lifecycle.kubelet.pod.startup_latency_tracker import POD_START_SLI, StartupMetrics
 

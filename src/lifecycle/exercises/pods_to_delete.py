@@ -7,8 +7,8 @@ from itertools import product
 from random import Random
 from typing import Any
 
-from lifecycle.api.clock import VIRTUAL_EPOCH, format_time
-from lifecycle.api.wire import Object
+from lifecycle.api.http.wire import Object
+from lifecycle.api.loop.clock import VIRTUAL_EPOCH, format_time
 from lifecycle.controllers.replicaset.victim_ranking import (
     POD_DELETION_COST,
     get_pods_to_delete,

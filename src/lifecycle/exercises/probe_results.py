@@ -8,8 +8,8 @@ from functools import cache
 from random import Random
 from typing import Any, cast
 
-from lifecycle.api.clock import run_virtual
-from lifecycle.api.wire import Object
+from lifecycle.api.http.wire import Object
+from lifecycle.api.loop.clock import run_virtual
 from lifecycle.exercises.exercise import Attempt, Case, Exercise
 from lifecycle.kubelet.prober.prober import ProbeError
 from lifecycle.kubelet.prober.worker import LIVENESS, READINESS, STARTUP, Worker

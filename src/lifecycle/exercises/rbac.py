@@ -9,9 +9,9 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator
 from itertools import product
 
-from lifecycle.agreements.authorization import in_words, recorded_policy
+from lifecycle.agreements.apiserver.authorization import in_words, recorded_policy
+from lifecycle.api.http.wire import Object
 from lifecycle.api.resources import resource
-from lifecycle.api.wire import Object
 from lifecycle.apiserver.authz.access_review_spec import request_info_from, user_from
 from lifecycle.apiserver.authz.rbac import RBACAuthorizer
 from lifecycle.apiserver.storage.object_reader import StaticReader

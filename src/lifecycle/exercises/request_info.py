@@ -7,8 +7,8 @@ from itertools import product
 from typing import Any
 from urllib.parse import parse_qs, urlsplit
 
-from lifecycle.agreements.handler_chain import recorded_events
-from lifecycle.api.wire import Object, RequestInfo
+from lifecycle.agreements.apiserver.handler_chain import recorded_events
+from lifecycle.api.http.wire import Object, RequestInfo
 from lifecycle.apiserver.filters.request_info import RequestInfoFactory
 from lifecycle.exercises.exercise import Attempt, Case, Exercise
 from lifecycle.inspector import open_recording

@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterator
 from itertools import product
 
-from lifecycle.api.pod_resources import PodResourcesOptions, pod_requests
-from lifecycle.api.wire import Object
+from lifecycle.api.http.wire import Object
+from lifecycle.api.pods.resources import PodResourcesOptions, pod_requests
 from lifecycle.exercises.exercise import Attempt, Case, Exercise
 
 CONTRACT = """\

@@ -9,8 +9,8 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator
 from itertools import product
 
-from lifecycle.agreements.scheduling import logged_scores, noted, pods_of
-from lifecycle.api.wire import Object
+from lifecycle.agreements.scheduler.scheduling import logged_scores, noted, pods_of
+from lifecycle.api.http.wire import Object
 from lifecycle.exercises.exercise import Attempt, Case, Exercise
 from lifecycle.inspector import open_recording
 from lifecycle.scheduler.framework.cycle_state import CycleState

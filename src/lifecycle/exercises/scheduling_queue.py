@@ -9,8 +9,8 @@ from random import Random
 from typing import Any, cast
 
 from lifecycle.api import fast_json
-from lifecycle.api.clock import Clock
-from lifecycle.api.wire import Object
+from lifecycle.api.http.wire import Object
+from lifecycle.api.loop.clock import Clock
 from lifecycle.cluster.rehearsal import on_virtual_time
 from lifecycle.exercises.exercise import Attempt, Case, Exercise
 from lifecycle.scheduler.backend.queue.scheduling_queue import SchedulingQueue

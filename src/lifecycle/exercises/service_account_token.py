@@ -8,9 +8,9 @@ from itertools import product
 from typing import Any
 
 from lifecycle.api import fast_json
-from lifecycle.api.clock import VIRTUAL_EPOCH, Clock, format_time, run_virtual
+from lifecycle.api.http.wire import Object
+from lifecycle.api.loop.clock import VIRTUAL_EPOCH, Clock, format_time, run_virtual
 from lifecycle.api.names import NameSource
-from lifecycle.api.wire import Object
 from lifecycle.apiserver.authn.authenticator import AuthenticationError
 from lifecycle.apiserver.authn.jwt import ES256, SigningKey
 from lifecycle.apiserver.authn.service_account import ServiceAccountTokens

@@ -6,7 +6,7 @@ import asyncio
 from collections import Counter
 from collections.abc import Callable, Iterator
 
-from lifecycle.api.clock import run_virtual
+from lifecycle.api.loop.clock import run_virtual
 from lifecycle.controllers.replicaset.slow_start_batch import slow_start_batch
 from lifecycle.exercises.exercise import Attempt, Case, Exercise
 

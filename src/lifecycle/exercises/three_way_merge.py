@@ -7,7 +7,7 @@ from copy import deepcopy
 from random import Random
 from typing import Any
 
-from lifecycle.api.wire import Object
+from lifecycle.api.http.wire import Object
 from lifecycle.exercises.exercise import Attempt, Case, Exercise
 from lifecycle.kubectl.three_way_merge import three_way_merge_patch
 

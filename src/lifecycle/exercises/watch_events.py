@@ -6,9 +6,9 @@ from collections.abc import Callable, Iterator
 from random import Random
 from typing import Any
 
+from lifecycle.api.http.wire import Object, WatchFrame
 from lifecycle.api.labels import parse_selector
 from lifecycle.api.resources import Resource, resource
-from lifecycle.api.wire import Object, WatchFrame
 from lifecycle.apiserver.storage.cacher.cache_watcher import CacheWatcher, Criteria
 from lifecycle.apiserver.storage.cacher.cached_object import Cached, Change
 from lifecycle.exercises.exercise import Attempt, Case, Exercise

@@ -6,8 +6,8 @@ from collections.abc import Callable, Iterator
 from itertools import product
 from typing import Any
 
+from lifecycle.api.http.wire import Object
 from lifecycle.api.resources import Resource, resource
-from lifecycle.api.wire import Object
 from lifecycle.apiserver.admission.attributes import Attributes
 from lifecycle.apiserver.admission.matching import rule_matches
 from lifecycle.exercises.exercise import Attempt, Case, Exercise

@@ -8,7 +8,7 @@ from collections.abc import Iterable
 
 from matplotlib.figure import Figure
 
-from lifecycle.api.wire import Object
+from lifecycle.api.http.wire import Object
 from lifecycle.figures.columns import Box, draw_columns
 
 LOCAL, ADDED, FIRST = "#2a7f62", "#b5441c", "#3d6fa8"

@@ -8,7 +8,7 @@ from collections.abc import Collection, Mapping, Sequence
 
 from matplotlib.axes import Axes
 
-from lifecycle.api.wire import Object
+from lifecycle.api.http.wire import Object
 from lifecycle.figures.picture import GOOD, INK, Picture, empty_axes, figure_of
 
 ZONES = ("#3b7dd8", "#e0902f", "#9a5580", "#2a7f62")

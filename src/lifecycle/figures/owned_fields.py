@@ -16,7 +16,7 @@ from matplotlib.patches import Rectangle
 
 from lifecycle.api.fieldpath.field_sets import paths
 from lifecycle.api.fieldpath.path_elements import path_text
-from lifecycle.api.wire import Object
+from lifecycle.api.http.wire import Object
 from lifecycle.figures.picture import INK, empty_axes, figure_of
 from lifecycle.trace.writes import step_into
 

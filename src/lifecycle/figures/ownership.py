@@ -10,7 +10,7 @@ from collections.abc import Iterable, Sequence
 
 from matplotlib.patches import FancyBboxPatch
 
-from lifecycle.api.wire import Object
+from lifecycle.api.http.wire import Object
 from lifecycle.figures.picture import INK, Picture, empty_axes, figure_of
 
 COLOURS = {

@@ -12,7 +12,7 @@ from collections.abc import Iterable
 
 from matplotlib.figure import Figure
 
-from lifecycle.api.wire import Object
+from lifecycle.api.http.wire import Object
 from lifecycle.figures.columns import Box, draw_columns
 
 SUBJECT, NAMESPACED, CLUSTER_WIDE, MISSING = "#5c6470", "#2a7f62", "#3d6fa8", "#b5441c"

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from matplotlib.figure import Figure
 
-from lifecycle.api.wire import Object
+from lifecycle.api.http.wire import Object
 from lifecycle.figures.columns import Box, draw_columns
 
 AT_HAND, REFERENCE = "#3d6fa8", "#2a7f62"

@@ -10,10 +10,10 @@ from __future__ import annotations
 from collections.abc import Awaitable, Callable, Sequence
 from typing import TextIO
 
-from lifecycle.api.go_format import go_quote
+from lifecycle.api.go.format import go_quote
+from lifecycle.api.http.wire import Request, Response
 from lifecycle.api.status import StatusError
 from lifecycle.api.tracing import span
-from lifecycle.api.wire import Request, Response
 from lifecycle.client.rest import Client
 from lifecycle.kubectl.commands.api_resources import api_resources, api_versions
 from lifecycle.kubectl.commands.apply import apply

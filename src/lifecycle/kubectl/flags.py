@@ -12,9 +12,9 @@ from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
-from lifecycle.api.clock import Clock
-from lifecycle.api.go_duration import parse_duration
-from lifecycle.api.go_format import go_quote
+from lifecycle.api.go.duration import parse_duration
+from lifecycle.api.go.format import go_quote
+from lifecycle.api.loop.clock import Clock
 from lifecycle.kubectl.failures import CommandError, FlagError
 from lifecycle.kubectl.flag_values import go_int, pair, read_as_csv
 from lifecycle.kubectl.request.debugging import plain_klog_line

@@ -10,7 +10,7 @@ from __future__ import annotations
 from collections.abc import Collection, Sequence
 from dataclasses import dataclass, field
 
-from lifecycle.api.go_duration import parse_duration
+from lifecycle.api.go.duration import parse_duration
 from lifecycle.kubectl.failures import CommandError, FlagError
 from lifecycle.kubectl.flags import COMMON
 

@@ -7,8 +7,8 @@ Upstream: `kubectl/pkg/util/apply.go` (`GetModifiedConfiguration`,
 
 from __future__ import annotations
 
-from lifecycle.api.go_json.encode import marshal
-from lifecycle.api.wire import Object
+from lifecycle.api.go.json.encode import marshal
+from lifecycle.api.http.wire import Object
 from lifecycle.kubectl.printing.key_order import in_key_order
 
 LAST_APPLIED = "kubectl.kubernetes.io/last-applied-configuration"

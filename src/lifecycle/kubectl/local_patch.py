@@ -14,14 +14,14 @@ from __future__ import annotations
 
 from typing import Any
 
-from lifecycle.api.go_json.decode import wrong_type
-from lifecycle.api.go_json.encode import marshal
+from lifecycle.api.go.json.decode import wrong_type
+from lifecycle.api.go.json.encode import marshal
+from lifecycle.api.http.wire import Object
 from lifecycle.api.patch.json_patch import apply_json_patch
 from lifecycle.api.patch.merge_patch import apply_merge_patch
 from lifecycle.api.patch.strategic import strategic_merge_patch
 from lifecycle.api.schema import schema_for
 from lifecycle.api.status import StatusError
-from lifecycle.api.wire import Object
 from lifecycle.kubectl.failures import CommandError
 
 NO_JSON = {"merge": "Invalid JSON Patch", "strategic": "invalid JSON document"}

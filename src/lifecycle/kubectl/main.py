@@ -13,7 +13,7 @@ import ssl
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 
-from lifecycle.api.clock import Clock
+from lifecycle.api.loop.clock import Clock
 from lifecycle.kubectl import kubeconfig, source_lines
 from lifecycle.kubectl.command import (
     COMMANDS,

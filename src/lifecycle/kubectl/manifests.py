@@ -20,13 +20,13 @@ from pathlib import Path
 from typing import Any
 
 from lifecycle.api.aggregate import aggregate
-from lifecycle.api.go_format import go_quote
-from lifecycle.api.go_json.decode import wrong_type
-from lifecycle.api.go_json.encode import marshal
-from lifecycle.api.go_json.scanner import syntax_error_message
+from lifecycle.api.go.format import go_quote
+from lifecycle.api.go.json.decode import wrong_type
+from lifecycle.api.go.json.encode import marshal
+from lifecycle.api.go.json.scanner import syntax_error_message
+from lifecycle.api.go.yaml_reader import read_yaml
+from lifecycle.api.http.wire import Object
 from lifecycle.api.schema.decode import CannotBeHandledError, decode
-from lifecycle.api.wire import Object
-from lifecycle.api.yaml_reader import read_yaml
 from lifecycle.kubectl.failures import CommandError, several
 from lifecycle.kubectl.printing.key_order import in_key_order
 

@@ -6,8 +6,8 @@ Upstream: `kubectl/pkg/cmd/util/podcmd/podcmd.go` (`FindContainerByName`,
 
 from __future__ import annotations
 
-from lifecycle.api.go_format import go_quote
-from lifecycle.api.wire import Object
+from lifecycle.api.go.format import go_quote
+from lifecycle.api.http.wire import Object
 from lifecycle.kubectl.failures import CommandError
 from lifecycle.kubectl.session import Session
 

@@ -12,8 +12,8 @@ from collections.abc import Callable
 from contextlib import aclosing
 from typing import Any
 
+from lifecycle.api.http.wire import Object
 from lifecycle.api.labels import selector_from_label_selector, selector_from_labels
-from lifecycle.api.wire import Object
 from lifecycle.kubectl.failures import CommandError
 from lifecycle.kubectl.session import Session
 

@@ -11,12 +11,12 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
-from lifecycle.api.go_format import go_quote
-from lifecycle.api.go_json.encode import marshal_indent
-from lifecycle.api.go_yaml import to_yaml
+from lifecycle.api.go.format import go_quote
+from lifecycle.api.go.json.encode import marshal_indent
+from lifecycle.api.go.yaml import to_yaml
+from lifecycle.api.http.wire import Object
 from lifecycle.api.schema import decode
 from lifecycle.api.status import StatusError
-from lifecycle.api.wire import Object
 from lifecycle.kubectl.failures import CommandError
 from lifecycle.kubectl.flags import Parsed
 from lifecycle.kubectl.printing.columns import align

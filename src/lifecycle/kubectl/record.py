@@ -7,7 +7,7 @@ Upstream: `cli-runtime/pkg/genericclioptions/record_flags.go` (`ChangeCauseRecor
 
 from __future__ import annotations
 
-from lifecycle.api.wire import Object
+from lifecycle.api.http.wire import Object
 from lifecycle.kubectl.flags import Parsed
 
 CHANGE_CAUSE = "kubernetes.io/change-cause"

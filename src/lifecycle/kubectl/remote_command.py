@@ -20,15 +20,15 @@ from collections.abc import AsyncIterator, Callable, Mapping
 from dataclasses import dataclass
 
 from lifecycle.api import fast_json
-from lifecycle.api.connection_pair import connected
-from lifecycle.api.go_format import go_quote
-from lifecycle.api.websocket import WebSocket
-from lifecycle.api.websocket_client import (
+from lifecycle.api.go.format import go_quote
+from lifecycle.api.http.wire import Object, Response
+from lifecycle.api.httpstream.connection_pair import connected
+from lifecycle.api.httpstream.websocket import WebSocket
+from lifecycle.api.httpstream.websocket_client import (
     agreed_protocol,
     client_websocket,
     opening_headers,
 )
-from lifecycle.api.wire import Object, Response
 from lifecycle.kubectl.failures import CodeExitError, CommandError
 from lifecycle.kubectl.session import JSON_OR_ANYTHING, Session
 

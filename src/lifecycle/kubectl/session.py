@@ -14,10 +14,10 @@ from typing import Any, Protocol, TextIO, TypeVar
 from urllib.parse import parse_qs
 
 from lifecycle.api import fast_json, protobuf
+from lifecycle.api.http.wire import Object, Request, WatchFrame
 from lifecycle.api.resources import Resource
 from lifecycle.api.status import StatusError
 from lifecycle.api.tracing import span
-from lifecycle.api.wire import Object, Request, WatchFrame
 from lifecycle.client.rest import Client
 from lifecycle.kubectl.discovery.discovery_client import (
     Discovery,

@@ -12,11 +12,11 @@ from contextlib import contextmanager
 from dataclasses import dataclass
 from typing import TextIO
 
-from lifecycle.api.go_format import go_quote
+from lifecycle.api.go.format import go_quote
+from lifecycle.api.http.wire import Object
 from lifecycle.api.labels import parse_selector
 from lifecycle.api.resources import Resource, resource_for_kind
 from lifecycle.api.status import StatusError
-from lifecycle.api.wire import Object
 from lifecycle.kubectl.failures import CommandError, NoMatchError
 from lifecycle.kubectl.flags import Parsed, flag
 from lifecycle.kubectl.manifests import Manifest, read_manifests

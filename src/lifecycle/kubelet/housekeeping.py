@@ -15,7 +15,7 @@ import logging
 import random
 from collections.abc import Awaitable, Callable, Sequence
 
-from lifecycle.api.clock import Clock
+from lifecycle.api.loop.clock import Clock
 from lifecycle.client.rest import REQUEST_ERRORS
 from lifecycle.cri.apis.errors import RuntimeServiceError
 from lifecycle.kubelet.kuberuntime.kuberuntime_gc import GC_PERIOD

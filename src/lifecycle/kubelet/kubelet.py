@@ -25,10 +25,10 @@ from collections.abc import Callable, Coroutine, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
-from lifecycle.api.clock import Clock
-from lifecycle.api.pod_util import is_pod_phase_terminal
+from lifecycle.api.http.wire import Object
+from lifecycle.api.loop.clock import Clock
+from lifecycle.api.pods.pod_util import is_pod_phase_terminal
 from lifecycle.api.version import user_agent
-from lifecycle.api.wire import Object
 from lifecycle.client.background_tasks import BackgroundTasks
 from lifecycle.client.rest import REQUEST_ERRORS
 from lifecycle.cri.apis.events import ContainerEventResponse

@@ -10,8 +10,8 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 
-from lifecycle.api.pod_dns import DNSConfig
-from lifecycle.api.wire import Object
+from lifecycle.api.http.wire import Object
+from lifecycle.api.pods.dns import DNSConfig
 from lifecycle.kubelet.cm.node_container_manager import node_allocatable
 from lifecycle.kubelet.eviction.thresholds import (
     Threshold,

@@ -14,8 +14,8 @@ import logging
 import random
 from collections.abc import Callable, Collection, Iterable, Mapping
 
-from lifecycle.api.clock import Clock
-from lifecycle.api.wire import Object
+from lifecycle.api.http.wire import Object
+from lifecycle.api.loop.clock import Clock
 from lifecycle.client.rest import Client
 from lifecycle.kubelet.cm.cgroup_manager import (
     CgroupError,

@@ -17,7 +17,7 @@ import random
 from collections.abc import Callable, Collection, Iterable, Mapping
 from typing import Protocol
 
-from lifecycle.api.wire import Object
+from lifecycle.api.http.wire import Object
 from lifecycle.kubelet.cm.resource_config import ResourceConfig
 from lifecycle.kubelet.container.runtime_helper import RuntimeHelper
 from lifecycle.kubelet.kubelet_pods.paper_volumes import PaperVolumes

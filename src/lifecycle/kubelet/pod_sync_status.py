@@ -15,7 +15,7 @@ import asyncio
 from collections.abc import Callable
 from enum import Enum
 
-from lifecycle.api.wire import Object
+from lifecycle.api.http.wire import Object
 
 
 class State(Enum):

@@ -19,10 +19,10 @@ import logging
 import random
 from collections.abc import Callable
 
-from lifecycle.api.clock import Clock
-from lifecycle.api.pod_util import is_pod_phase_terminal
+from lifecycle.api.http.wire import Object
+from lifecycle.api.loop.clock import Clock
+from lifecycle.api.pods.pod_util import is_pod_phase_terminal
 from lifecycle.api.tracing import span
-from lifecycle.api.wire import Object
 from lifecycle.cri.apis.events import ContainerEventResponse, ContainerEventType
 from lifecycle.kubelet.kuberuntime.kuberuntime_manager import BACK_OFF_PERIOD
 from lifecycle.kubelet.pleg.generic import RELIST_PERIOD

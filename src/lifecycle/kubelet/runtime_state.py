@@ -11,7 +11,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from lifecycle.api.go_format import go_quote
+from lifecycle.api.go.format import go_quote
 
 
 class RuntimeState:

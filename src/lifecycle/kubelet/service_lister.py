@@ -9,8 +9,8 @@ Upstream: `pkg/kubelet/kubelet.go` (`serviceLister`, `serviceHasSynced`), v1.36.
 
 from __future__ import annotations
 
+from lifecycle.api.http.wire import Object
 from lifecycle.api.resources import resource
-from lifecycle.api.wire import Object
 from lifecycle.client.rest import Client
 from lifecycle.client.shared_informer import SharedInformer
 

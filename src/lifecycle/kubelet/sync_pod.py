@@ -15,13 +15,13 @@ from __future__ import annotations
 from collections.abc import Callable
 from functools import partial
 
-from lifecycle.api.clock import Clock
 from lifecycle.api.conditions import (
     is_status_condition_true,
     replace_or_append_condition,
 )
-from lifecycle.api.pod_util import FAILED, is_pod_phase_terminal
-from lifecycle.api.wire import Object
+from lifecycle.api.http.wire import Object
+from lifecycle.api.loop.clock import Clock
+from lifecycle.api.pods.pod_util import FAILED, is_pod_phase_terminal
 from lifecycle.cri.apis.errors import RuntimeServiceError
 from lifecycle.kubelet.active_deadline import ActiveDeadlineHandler
 from lifecycle.kubelet.allocation.allocation_manager import AllocationManager

@@ -13,7 +13,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from lifecycle.api.wire import UserInfo
+from lifecycle.api.http.wire import UserInfo
 from lifecycle.client.rest import Client
 from lifecycle.cluster.cluster import Cluster
 from lifecycle.cluster.cluster_config import ClusterConfig

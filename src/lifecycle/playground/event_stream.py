@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from lifecycle.api.wire import Object
+from lifecycle.api.http.wire import Object
 from lifecycle.playground.chapters import chapter_of_event
 
 MOST = 500

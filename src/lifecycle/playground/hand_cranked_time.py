@@ -12,8 +12,8 @@ import asyncio
 from collections.abc import Coroutine
 from typing import Any, TypeVar
 
-from lifecycle.api.clock import VirtualTimeLoop
-from lifecycle.api.socketless_loop import outer_loop_aside
+from lifecycle.api.loop.clock import VirtualTimeLoop
+from lifecycle.api.loop.socketless_loop import outer_loop_aside
 
 T = TypeVar("T")
 

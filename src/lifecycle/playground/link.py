@@ -11,7 +11,7 @@ from __future__ import annotations
 import asyncio
 from collections.abc import AsyncIterator, Awaitable, Callable
 
-from lifecycle.api.wire import Connection, Request, Response, WatchFrame
+from lifecycle.api.http.wire import Connection, Request, Response, WatchFrame
 from lifecycle.apiserver.endpoints.connect import NodeTransport
 from lifecycle.client.rest import Transport
 

@@ -10,9 +10,9 @@ import asyncio
 import contextlib
 from typing import Any
 
-from lifecycle.api.clock import Clock
+from lifecycle.api.http.wire import Object
+from lifecycle.api.loop.clock import Clock
 from lifecycle.api.resources import resource
-from lifecycle.api.wire import Object
 from lifecycle.client.rest import Client
 from lifecycle.client.shared_informer import SharedInformerFactory
 from lifecycle.playground.event_stream import EventStream

@@ -10,7 +10,7 @@ from __future__ import annotations
 from collections.abc import Iterable
 from typing import Any
 
-from lifecycle.api.wire import Object
+from lifecycle.api.http.wire import Object
 from lifecycle.playground.chapters import KINDS
 from lifecycle.playground.pod_history import pod_state
 from lifecycle.playground.summary import SUMMARIES

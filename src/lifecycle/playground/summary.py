@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
-from lifecycle.api.wire import Object
+from lifecycle.api.http.wire import Object
 
 
 def _workload(obj: Object) -> str:

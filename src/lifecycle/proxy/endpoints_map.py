@@ -15,8 +15,8 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from lifecycle.api.canonical_ip import canonical_ip
-from lifecycle.api.go_net import join_host_port
-from lifecycle.api.wire import Object
+from lifecycle.api.go.net import join_host_port
+from lifecycle.api.http.wire import Object
 from lifecycle.proxy.service_port_name import ServicePortName
 
 LABEL_SERVICE_NAME = "kubernetes.io/service-name"

@@ -19,9 +19,9 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from lifecycle.api.field_errors import FieldError, invalid
-from lifecycle.api.go_duration import go_duration, parse_duration
+from lifecycle.api.go.duration import go_duration, parse_duration
+from lifecycle.api.go.yaml_reader import read_yaml
 from lifecycle.api.validation.addresses import parse_ip, parse_network
-from lifecycle.api.yaml_reader import read_yaml
 from lifecycle.proxy.iptables.config import DAY, HOUR, ConntrackConfig, ProxierConfig
 
 API_VERSION = "kubeproxy.config.k8s.io/v1alpha1"

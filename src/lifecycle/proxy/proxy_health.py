@@ -16,8 +16,8 @@ import asyncio
 import json
 from collections import Counter
 
-from lifecycle.api.clock import Clock, format_micro_time
-from lifecycle.api.wire import Object
+from lifecycle.api.http.wire import Object
+from lifecycle.api.loop.clock import Clock, format_micro_time
 
 TO_BE_DELETED_TAINT = "ToBeDeletedByClusterAutoscaler"
 NEVER = "0001-01-01T00:00:00Z"

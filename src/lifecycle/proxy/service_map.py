@@ -16,7 +16,7 @@ from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 
 from lifecycle.api.canonical_ip import canonical_ip, canonical_network
-from lifecycle.api.wire import Object
+from lifecycle.api.http.wire import Object
 from lifecycle.proxy.service_port_name import ServicePortName
 
 LOCAL = "Local"

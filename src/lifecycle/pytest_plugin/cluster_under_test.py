@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any
 
 import yaml
 
-from lifecycle.api.wire import Object
+from lifecycle.api.http.wire import Object
 from lifecycle.cluster.background import BackgroundCluster, OfficialClient
 from lifecycle.cluster.kubeconfig_file import write_kubeconfig
 from lifecycle.kubectl.command import run_kubectl

@@ -15,7 +15,7 @@ from contextlib import aclosing
 
 import yaml
 
-from lifecycle.api.wire import Object
+from lifecycle.api.http.wire import Object
 from lifecycle.client.rest import Client
 from lifecycle.kubectl.commands.wait_conditions import Deleted, condition_for
 from lifecycle.kubectl.resource_args import ResourceTuple

@@ -13,7 +13,7 @@ from __future__ import annotations
 import asyncio
 from collections.abc import Callable
 
-from lifecycle.api.wire import Object
+from lifecycle.api.http.wire import Object
 from lifecycle.scheduler.backend.cache.cache import Cache
 from lifecycle.scheduler.backend.queue.nominator import Nominator
 from lifecycle.scheduler.backend.queue.scheduling_queue import SchedulingQueue

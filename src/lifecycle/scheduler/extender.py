@@ -18,8 +18,8 @@ from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
 from lifecycle.api import fast_json
+from lifecycle.api.http.wire import Object
 from lifecycle.api.late_import import late_import
-from lifecycle.api.wire import Object
 from lifecycle.scheduler.config import ExtenderConfig
 from lifecycle.scheduler.framework.handle import Candidate, ExtenderError
 from lifecycle.scheduler.framework.interface import MAX_NODE_SCORE

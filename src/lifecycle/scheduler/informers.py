@@ -6,9 +6,9 @@ the factory for its listers there.
 
 from __future__ import annotations
 
+from lifecycle.api.http.wire import Object
 from lifecycle.api.labels import Selector
 from lifecycle.api.resources import resource
-from lifecycle.api.wire import Object
 from lifecycle.client.kept_selectors import KeptSelectors
 from lifecycle.client.shared_informer import SharedInformer, SharedInformerFactory
 from lifecycle.scheduler.framework.default_selector import default_selector

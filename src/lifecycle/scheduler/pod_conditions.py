@@ -17,7 +17,7 @@ from lifecycle.api.conditions import (
     new_pod_condition,
     says_something_else,
 )
-from lifecycle.api.wire import Object
+from lifecycle.api.http.wire import Object
 
 
 def condition_patch(

@@ -21,8 +21,8 @@ from __future__ import annotations
 import logging
 from collections.abc import Mapping, Sequence
 
+from lifecycle.api.http.wire import Object
 from lifecycle.api.tracing import span
-from lifecycle.api.wire import Object
 from lifecycle.client.background_tasks import BackgroundTasks
 from lifecycle.scheduler.backend.cache.cache import Cache
 from lifecycle.scheduler.backend.queue.nominator import Nominator

@@ -17,9 +17,9 @@ import random
 from collections.abc import Mapping
 from typing import Self
 
-from lifecycle.api.clock import Clock
+from lifecycle.api.http.wire import Object
+from lifecycle.api.loop.clock import Clock
 from lifecycle.api.version import user_agent
-from lifecycle.api.wire import Object
 from lifecycle.client.background_tasks import BackgroundTasks
 from lifecycle.client.events import EventRecorder
 from lifecycle.client.rest import Client

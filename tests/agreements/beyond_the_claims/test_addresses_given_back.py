@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import pytest
 
-from lifecycle.agreements.resource_handling import on_a_server
+from lifecycle.agreements.apiserver.resource_handling import on_a_server
+from lifecycle.api.http.wire import Object
 from lifecycle.api.resources import resource
 from lifecycle.api.status import StatusError
-from lifecycle.api.wire import Object
 from lifecycle.apiserver.server.generic_api_server import GenericAPIServer
 from lifecycle.client.rest import Client
 

@@ -6,10 +6,10 @@ from ipaddress import IPv4Network
 
 import pytest
 
-from lifecycle.agreements.resource_handling import on_a_server
+from lifecycle.agreements.apiserver.resource_handling import on_a_server
+from lifecycle.api.http.wire import Object
 from lifecycle.api.resources import resource
 from lifecycle.api.status import StatusError
-from lifecycle.api.wire import Object
 from lifecycle.apiserver.registry.core.service.store import range_offset
 from lifecycle.apiserver.server.generic_api_server import GenericAPIServer
 from lifecycle.client.rest import Client

@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from lifecycle.api.wire import Object
+from lifecycle.api.http.wire import Object
 from lifecycle.kubelet.lifecycle.interfaces import ADMITTED, PodAdmitAttributes, PodAdmitResult, can_admit_pod
 from lifecycle.kubelet.server.container_logs import NoLogsError, container_for_logs
 

@@ -7,7 +7,7 @@ from typing import Any, cast
 
 import pytest
 
-from lifecycle.api.wire import Object
+from lifecycle.api.http.wire import Object
 from lifecycle.cluster.rehearsal import on_virtual_time
 from lifecycle.kubelet.prober.prober import ProbeError
 from lifecycle.kubelet.prober.worker import LIVENESS, READINESS, STARTUP, Worker

@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from lifecycle.api.wire import Object, RequestInfo, UserInfo
+from lifecycle.api.http.wire import Object, RequestInfo, UserInfo
 from lifecycle.apiserver.audit import context
 from lifecycle.apiserver.audit.policy import AuditPolicy
 

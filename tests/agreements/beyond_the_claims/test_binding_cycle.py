@@ -9,9 +9,9 @@ from functools import cache
 from typing import ClassVar
 
 from lifecycle.agreements.claim_checks.scheduler import PODS, pod
-from lifecycle.api.clock import Clock
+from lifecycle.api.http.wire import Object, Request, Response
+from lifecycle.api.loop.clock import Clock
 from lifecycle.api.status import failure
-from lifecycle.api.wire import Object, Request, Response
 from lifecycle.client.rest import Client, Transport
 from lifecycle.client.shared_informer import SharedInformerFactory
 from lifecycle.cluster.rehearsal import RehearsedCluster, on_virtual_time, rehearse

@@ -5,9 +5,9 @@ from __future__ import annotations
 import pytest
 
 from lifecycle.agreements.claim_checks.authenticating import ACCOUNT, identity
-from lifecycle.api.clock import Clock
+from lifecycle.api.http.wire import Object
+from lifecycle.api.loop.clock import Clock
 from lifecycle.api.names import NameSource
-from lifecycle.api.wire import Object
 from lifecycle.apiserver.authn.bearer_token import BearerTokenAuthenticator
 from lifecycle.apiserver.authn.service_account import ServiceAccountTokens
 from lifecycle.apiserver.storage.object_reader import StaticReader

@@ -5,9 +5,9 @@ from __future__ import annotations
 import pytest
 
 from lifecycle.agreements.claim_checks.on_a_loop import on_a_loop
+from lifecycle.api.http.wire import Request, Response
 from lifecycle.api.late_import import LibraryMissingError
 from lifecycle.api.status import PanicError, internal_error
-from lifecycle.api.wire import Request, Response
 from lifecycle.apiserver.filters.panic_recovery import MESSAGE, with_panic_recovery
 from tests.agreements.beyond_the_claims.logged import logged
 

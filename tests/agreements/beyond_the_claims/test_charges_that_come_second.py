@@ -6,8 +6,8 @@ import pytest
 
 from lifecycle.agreements.claim_checks.admission_quota import quota, refusal
 from lifecycle.agreements.claim_checks.admitting import pod
+from lifecycle.api.http.wire import Object
 from lifecycle.api.status import failure
-from lifecycle.api.wire import Object
 
 
 def _written_after(*refusals: int) -> tuple[int, int]:

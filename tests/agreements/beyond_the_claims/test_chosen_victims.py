@@ -7,8 +7,8 @@ from typing import Any, cast
 
 import pytest
 
-from lifecycle.api.clock import VIRTUAL_EPOCH, Clock, format_time
-from lifecycle.api.wire import Object
+from lifecycle.api.http.wire import Object
+from lifecycle.api.loop.clock import VIRTUAL_EPOCH, Clock, format_time
 from lifecycle.cluster.rehearsal import on_virtual_time
 from lifecycle.controllers.expectations import ControllerExpectations
 from lifecycle.controllers.pod_control import PodControl

@@ -5,9 +5,9 @@ from __future__ import annotations
 from functools import cache
 from typing import Any, cast
 
+from lifecycle.api.http.wire import Object
 from lifecycle.api.labels import parse_selector
 from lifecycle.api.resources import resource
-from lifecycle.api.wire import Object
 from lifecycle.cluster.rehearsal import on_virtual_time
 from lifecycle.controllers.controller_ref_manager import ControllerRefManager
 from lifecycle.controllers.owner_references import new_controller_ref

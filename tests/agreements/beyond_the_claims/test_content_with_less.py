@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from lifecycle.api.wire import Request, RequestInfo
+from lifecycle.api.http.wire import Request, RequestInfo
 from lifecycle.apiserver.server.consistent_reads import needs_the_newest
 
 KNOWN = 17

@@ -11,8 +11,8 @@ from typing import Any, cast
 import pytest
 
 from lifecycle.agreements.claim_checks.on_a_loop import on_a_loop
+from lifecycle.api.http.wire import Object, Request
 from lifecycle.api.names import NameSource
-from lifecycle.api.wire import Object, Request
 from lifecycle.apiserver.apiextensions.conversion_webhook import (
     ConversionError,
     WebhookConverter,

@@ -7,8 +7,8 @@ from typing import Any
 
 import pytest
 
-from lifecycle.api.clock import VIRTUAL_EPOCH, format_time
-from lifecycle.api.wire import Object
+from lifecycle.api.http.wire import Object
+from lifecycle.api.loop.clock import VIRTUAL_EPOCH, format_time
 from lifecycle.kubelet.active_deadline import (
     MESSAGE,
     ActiveDeadlineHandler,

@@ -8,8 +8,8 @@ import asyncio
 
 import pytest
 
+from lifecycle.api.http.wire import Object
 from lifecycle.api.resources import resource
-from lifecycle.api.wire import Object
 from lifecycle.cluster.one_node import OneNode, on_one_node
 from lifecycle.cri.apis.container import (
     ContainerMetadata,

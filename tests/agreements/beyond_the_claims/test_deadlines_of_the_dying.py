@@ -10,8 +10,8 @@ from typing import Any, cast
 
 import pytest
 
-from lifecycle.api.clock import Clock
-from lifecycle.api.wire import Object
+from lifecycle.api.http.wire import Object
+from lifecycle.api.loop.clock import Clock
 from lifecycle.cluster.rehearsal import on_virtual_time
 from lifecycle.cri.apis.events import ContainerEventResponse, ContainerEventType
 from lifecycle.kubelet.kuberuntime.container_killer import ContainerKiller, TerminationOrder

@@ -10,7 +10,7 @@ import pytest
 
 from lifecycle.agreements.claim_checks.authorizing import DENY, JANE, ROLE, Fixed, asked, binding
 from lifecycle.agreements.claim_checks.on_a_loop import on_a_loop
-from lifecycle.api.wire import Object, Request, RequestInfo, Response, UserInfo
+from lifecycle.api.http.wire import Object, Request, RequestInfo, Response, UserInfo
 from lifecycle.apiserver.audit import context
 from lifecycle.apiserver.authz.authorizer import ALLOW, Authorizer, Decision, Verdict, decide
 from lifecycle.apiserver.authz.rbac import RBACAuthorizer

@@ -10,9 +10,9 @@ from pathlib import Path
 
 import pytest
 
+from lifecycle.agreements.apiserver.remembering_server import RememberingServer, now
 from lifecycle.agreements.claim_checks.discovery import cached, filled_home
-from lifecycle.agreements.remembering_server import RememberingServer, now
-from lifecycle.api.wire import Object, Request, Response
+from lifecycle.api.http.wire import Object, Request, Response
 from lifecycle.client.rest import Client
 from lifecycle.kubectl.discovery.cached_discovery import CachedDiscoveryClient
 from lifecycle.kubectl.discovery.discovery_client import DiscoveryClient

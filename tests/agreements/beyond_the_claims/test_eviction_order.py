@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from lifecycle.api.wire import Object
+from lifecycle.api.http.wire import Object
 from lifecycle.kubelet.eviction.ranking import rank
 from lifecycle.kubelet.stats.summary import ContainerUsage, PodUsage
 

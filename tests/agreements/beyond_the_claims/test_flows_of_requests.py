@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import pytest
 
+from lifecycle.api.http.wire import MASTERS
 from lifecycle.api.tracing import Span, listening
-from lifecycle.api.wire import MASTERS
 from lifecycle.cluster.rehearsal import RehearsedCluster, rehearse
 from lifecycle.cluster.target import HandlerTarget
 

@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from lifecycle.api.wire import Object
+from lifecycle.api.http.wire import Object
 from lifecycle.proxy.endpoints_map import Endpoint
 from lifecycle.proxy.iptables.config import ProxierConfig
 from lifecycle.proxy.iptables.restore_input import RestoreInput

@@ -9,7 +9,7 @@ from typing import Any
 
 import pytest
 
-from lifecycle.api.wire import Request, Response
+from lifecycle.api.http.wire import Request, Response
 from lifecycle.kubectl.credentials.exec_plugin import ExecPlugin, PluginCredentials
 from lifecycle.kubectl.credentials.transport import AuthenticatingTransport, Credentials
 from lifecycle.kubectl.failures import CommandError

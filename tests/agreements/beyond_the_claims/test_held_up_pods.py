@@ -6,8 +6,8 @@ import asyncio
 
 import pytest
 
+from lifecycle.api.http.wire import Object
 from lifecycle.api.resources import resource
-from lifecycle.api.wire import Object
 from lifecycle.cluster.one_node import OneNode, on_one_node
 from lifecycle.kubelet import pod_workers
 from tests.agreements.beyond_the_claims.logged import logged

@@ -8,7 +8,7 @@ from typing import Any, cast
 
 import pytest
 
-from lifecycle.api.clock import run_virtual
+from lifecycle.api.loop.clock import run_virtual
 from lifecycle.cri.apis.container import ContainerMetadata, ContainerState, ContainerStatus
 from lifecycle.cri.apis.image import Image
 from lifecycle.kubelet.images.image_gc_manager import (

@@ -6,8 +6,8 @@ import asyncio
 from collections.abc import AsyncIterator
 
 from lifecycle.agreements.own_server import own_server
+from lifecycle.api.http.wire import Object, Request, Response, WatchFrame
 from lifecycle.api.resources import resource
-from lifecycle.api.wire import Object, Request, Response, WatchFrame
 from lifecycle.client.indexer import Indexer
 from lifecycle.client.real_fifo import ADDED, DELETED, RealFIFO
 from lifecycle.client.rest import Client

@@ -10,9 +10,9 @@ import logging
 import pytest
 
 from lifecycle.api import status
+from lifecycle.api.http.wire import Object, Request, Response
 from lifecycle.api.resources import resource
 from lifecycle.api.status import StatusError
-from lifecycle.api.wire import Object, Request, Response
 from lifecycle.client.rest import Client
 from lifecycle.cluster.rehearsal import on_virtual_time
 from lifecycle.historical.controllers.initializer_controller import InitializerController

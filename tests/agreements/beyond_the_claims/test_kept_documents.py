@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from lifecycle.api.wire import Request
+from lifecycle.api.http.wire import Request
 from lifecycle.apiserver.non_resource.openapi_v3 import serve_document
 
 PATH, HASH = "/openapi/v3/apis/apps/v1", "ABC"

@@ -7,10 +7,10 @@ import asyncio
 import pytest
 
 from lifecycle.agreements.own_server import own_server
-from lifecycle.api.clock import Clock
+from lifecycle.api.http.wire import Request
+from lifecycle.api.loop.clock import Clock
 from lifecycle.api.resources import resource
 from lifecycle.api.status import StatusError, conflict, failure
-from lifecycle.api.wire import Request
 from lifecycle.client.leader_election import LeaderElector
 from lifecycle.client.rest import Client, Transport
 from lifecycle.cluster.rehearsal import on_virtual_time

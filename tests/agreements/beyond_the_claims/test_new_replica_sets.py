@@ -8,8 +8,8 @@ from typing import Any
 import pytest
 
 from lifecycle.agreements.claim_checks.played_deployments import a_deployment, a_named_deployment
+from lifecycle.api.http.wire import Object
 from lifecycle.api.resources import resource
-from lifecycle.api.wire import Object
 from lifecycle.cluster.rehearsal import RehearsedCluster, rehearse
 from lifecycle.compare.program_answers import recorded_programs
 from lifecycle.controllers.deployment.deployment_util import new_rs_new_replicas

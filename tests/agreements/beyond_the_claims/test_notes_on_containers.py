@@ -6,7 +6,7 @@ import json
 
 import pytest
 
-from lifecycle.api.wire import Object
+from lifecycle.api.http.wire import Object
 from lifecycle.cluster.one_node import OneNode, on_one_node
 from lifecycle.kubelet.kuberuntime.container_config import hash_container
 from tests.conftest import RECORDINGS

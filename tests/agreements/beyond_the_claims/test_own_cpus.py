@@ -6,7 +6,7 @@ from typing import Any, cast
 
 import pytest
 
-from lifecycle.api.wire import Object
+from lifecycle.api.http.wire import Object
 from lifecycle.cluster.rehearsal import on_virtual_time
 from lifecycle.cri.apis.container import ContainerMetadata, ContainerState, ContainerStatus
 from lifecycle.cri.apis.errors import RuntimeServiceError

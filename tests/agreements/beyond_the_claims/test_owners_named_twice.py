@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
+from lifecycle.agreements.apiserver.resource_handling import on_a_server
 from lifecycle.agreements.claim_checks.etcd import MAPS, config_map
-from lifecycle.agreements.resource_handling import on_a_server
 from lifecycle.apiserver.server.generic_api_server import GenericAPIServer
 from lifecycle.client.rest import Client
 

@@ -7,7 +7,7 @@ from dataclasses import replace
 
 import pytest
 
-from lifecycle.api.wire import Request, Response
+from lifecycle.api.http.wire import Request, Response
 from lifecycle.client.rest import Transport
 from lifecycle.client.transport_https import ConnectionConfig
 from lifecycle.cluster.rehearsal import on_virtual_time

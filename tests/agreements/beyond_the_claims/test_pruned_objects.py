@@ -5,7 +5,7 @@ from __future__ import annotations
 from copy import deepcopy
 from typing import Any
 
-from lifecycle.api.wire import Object
+from lifecycle.api.http.wire import Object
 from lifecycle.apiserver.apiextensions.pruning import prune
 
 ANYTHING: Object = {"type": "object", "x-kubernetes-preserve-unknown-fields": True}

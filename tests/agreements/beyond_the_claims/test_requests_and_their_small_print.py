@@ -8,10 +8,10 @@ from typing import Any
 
 import pytest
 
+from lifecycle.agreements.apiserver.resource_handling import on_a_server
 from lifecycle.agreements.claim_checks.etcd import MAPS, config_map
-from lifecycle.agreements.resource_handling import on_a_server
+from lifecycle.api.http.wire import Request, Response
 from lifecycle.api.resources import resource
-from lifecycle.api.wire import Request, Response
 from lifecycle.apiserver.admission.attributes import CREATE, UPDATE
 from lifecycle.apiserver.admission.chain import PODS, Plugin
 from lifecycle.apiserver.apis.event_versions import to_core

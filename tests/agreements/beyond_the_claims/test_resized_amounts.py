@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-from lifecycle.api.pod_resources import (
+from lifecycle.api.http.wire import Object
+from lifecycle.api.pods.resources import (
     PodResourcesOptions,
     ResourceList,
     pod_limits,
     pod_requests,
 )
-from lifecycle.api.wire import Object
 
 WISHED, PROMISED, IN_FORCE = ({kind: {"cpu": cpu} for kind in ("requests", "limits")} for cpu in ("4", "2", "1"))
 BY_STATUS = PodResourcesOptions(use_status_resources=True)

@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from lifecycle.agreements.claim_checks.scheduler import node, pod
-from lifecycle.api.wire import Object
+from lifecycle.api.http.wire import Object
 from lifecycle.scheduler.framework.cycle_state import CycleState
 from lifecycle.scheduler.framework.node_info import NodeInfo, PodInfo
 from lifecycle.scheduler.framework.plugins.node_resources_fit import NodeResourcesFit, insufficient_resources

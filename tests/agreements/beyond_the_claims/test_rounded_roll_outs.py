@@ -7,8 +7,8 @@ from typing import Any
 import pytest
 
 from lifecycle.api import status
-from lifecycle.api.clock import VIRTUAL_EPOCH, format_time
-from lifecycle.api.wire import Object
+from lifecycle.api.http.wire import Object
+from lifecycle.api.loop.clock import VIRTUAL_EPOCH, format_time
 from lifecycle.cluster.rehearsal import on_virtual_time
 from lifecycle.controllers.deployment.deployment_util import deployment_complete, resolve_fenceposts
 from lifecycle.controllers.deployment.progress import requeue_stuck_deployment

@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from lifecycle.api.wire import Object
+from lifecycle.api.http.wire import Object
 from lifecycle.kubelet.kubelet_pods.pull_secrets import get_pull_secrets_for_pod
 
 THERE = ("one", "two", "three")

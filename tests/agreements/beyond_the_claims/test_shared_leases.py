@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import asyncio
 
-from lifecycle.agreements.resource_handling import on_a_server
+from lifecycle.agreements.apiserver.resource_handling import on_a_server
 from lifecycle.api.resources import resource
 from lifecycle.apiserver.server.generic_api_server import GenericAPIServer
 from lifecycle.client.rest import Client

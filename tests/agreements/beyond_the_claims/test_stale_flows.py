@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from lifecycle.api.wire import Object
+from lifecycle.api.http.wire import Object
 from lifecycle.proxy.conntrack import Flow, stale_flows
 from lifecycle.proxy.endpoints_map import EndpointsMap
 from lifecycle.proxy.service_map import ServicePortMap

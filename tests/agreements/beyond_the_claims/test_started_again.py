@@ -6,8 +6,8 @@ from typing import Any
 
 import pytest
 
-from lifecycle.api.restart_policy import container_should_restart
-from lifecycle.api.wire import Object
+from lifecycle.api.http.wire import Object
+from lifecycle.api.pods.restart_policy import container_should_restart
 from lifecycle.cri.apis.container import ContainerMetadata, ContainerState, ContainerStatus
 from lifecycle.cri.apis.pod_sandbox import PodSandboxMetadata, PodSandboxState, PodSandboxStatus
 from lifecycle.kubelet.container.runtime import PodStatus

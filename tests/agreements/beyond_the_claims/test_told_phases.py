@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from lifecycle.api.wire import Object
+from lifecycle.api.http.wire import Object
 from lifecycle.kubelet.kubelet_pods.phase import get_phase
 from lifecycle.kubelet.status.status_manager import merge_pod_status
 

@@ -8,7 +8,7 @@ from typing import Any, cast
 
 import pytest
 
-from lifecycle.api.wire import Object
+from lifecycle.api.http.wire import Object
 from lifecycle.cni.netlink.link import Link
 from lifecycle.cni.netlink.neigh import Neighbour
 from lifecycle.cni.netlink.route import Route

@@ -7,7 +7,7 @@ import asyncio
 import pytest
 
 from lifecycle.agreements.claim_checks.scheduler import pod
-from lifecycle.api.clock import Clock
+from lifecycle.api.loop.clock import Clock
 from lifecycle.cluster.rehearsal import on_virtual_time
 from lifecycle.scheduler.backend.queue.scheduling_queue import SchedulingQueue
 from lifecycle.scheduler.framework.plugins.scheduling_gates import SchedulingGates

@@ -7,7 +7,7 @@ from typing import Any, cast
 
 import pytest
 
-from lifecycle.api.wire import Object
+from lifecycle.api.http.wire import Object
 from lifecycle.cri.apis.pod_network import NO_TLS, HTTPAnswer, HTTPRequest
 from lifecycle.kubelet.lifecycle.handlers import HookRunner
 

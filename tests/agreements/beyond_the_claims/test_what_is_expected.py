@@ -6,7 +6,7 @@ import asyncio
 
 import pytest
 
-from lifecycle.api.clock import Clock
+from lifecycle.api.loop.clock import Clock
 from lifecycle.client.workqueue import WorkQueue
 from lifecycle.cluster.rehearsal import on_virtual_time
 from lifecycle.controllers.expectations import EXPECTATIONS_TIMEOUT, ControllerExpectations

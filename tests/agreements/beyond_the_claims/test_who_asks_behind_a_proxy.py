@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from lifecycle.api.wire import UserInfo
+from lifecycle.api.http.wire import UserInfo
 from lifecycle.apiserver.aggregation.backend import auth_proxy_headers, forwarded_headers
 from lifecycle.apiserver.http.headers import SEPARATOR
 

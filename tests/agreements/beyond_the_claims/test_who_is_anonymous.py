@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from lifecycle.agreements.claim_checks.authenticating import identity, through
-from lifecycle.api.wire import Request, UserInfo
+from lifecycle.api.http.wire import Request, UserInfo
 from lifecycle.apiserver.authn.authenticator import AuthenticationError, Identity
 from lifecycle.apiserver.authn.bearer_token import EXTRA_SPACE, BearerTokenAuthenticator
 from lifecycle.apiserver.authn.union import Authenticator, UnionRequestAuthenticator

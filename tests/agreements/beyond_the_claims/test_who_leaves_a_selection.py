@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
+from lifecycle.api.http.wire import Object
 from lifecycle.api.labels import parse_selector
 from lifecycle.api.resources import resource
-from lifecycle.api.wire import Object
 from lifecycle.apiserver.registry.strategies import strategy_for
 from lifecycle.apiserver.storage.cacher.cache_watcher import Criteria
 from lifecycle.apiserver.storage.cacher.cacher import Cacher

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from lifecycle.api.wire import Object
+from lifecycle.api.http.wire import Object
 from lifecycle.kubelet.allocation.allocation_manager import AllocationManager
 from lifecycle.kubelet.lifecycle.interfaces import ADMITTED, PodAdmitAttributes, PodAdmitResult
 from lifecycle.kubelet.status.resize_conditions import PodResizeConditions

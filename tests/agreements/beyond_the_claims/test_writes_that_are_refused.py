@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from functools import partial
 
+from lifecycle.agreements.apiserver.resource_handling import on_a_server
 from lifecycle.agreements.claim_checks.etcd import MAPS, config_map
-from lifecycle.agreements.resource_handling import on_a_server
 from lifecycle.api.resources import resource
 from lifecycle.api.status import StatusError
 from lifecycle.apiserver.server.generic_api_server import GenericAPIServer

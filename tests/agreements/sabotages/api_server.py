@@ -8,25 +8,25 @@ from typing import Any
 
 import pytest
 
-from lifecycle.agreements.admission import SCENARIOS, admission_agreement
-from lifecycle.agreements.audited import audit_agreement
-from lifecycle.agreements.authentication import authentication_agreement, authentication_then_and_now
-from lifecycle.agreements.authorization import authorization_agreement
+from lifecycle.agreements.apiserver.admission import SCENARIOS, admission_agreement
+from lifecycle.agreements.apiserver.audited import audit_agreement
+from lifecycle.agreements.apiserver.authentication import authentication_agreement, authentication_then_and_now
+from lifecycle.agreements.apiserver.authorization import authorization_agreement
+from lifecycle.agreements.apiserver.conversion import conversion_agreement
+from lifecycle.agreements.apiserver.discovery import discovery_agreement, server_agreement
+from lifecycle.agreements.apiserver.flow_control import HEADER, SCENARIO, flow_control_agreement
+from lifecycle.agreements.apiserver.handler_chain import handler_chain_agreement
+from lifecycle.agreements.apiserver.initializers import initializers_agreement
+from lifecycle.agreements.apiserver.queued import queuing_agreement
+from lifecycle.agreements.apiserver.resize import resize_agreement
+from lifecycle.agreements.apiserver.resource_handling import resource_handling_agreement
+from lifecycle.agreements.apiserver.small_print import small_print_agreement
 from lifecycle.agreements.bare_server import BARE
-from lifecycle.agreements.conversion import conversion_agreement
-from lifecycle.agreements.discovery import discovery_agreement, server_agreement
-from lifecycle.agreements.etcd import etcd_agreement
-from lifecycle.agreements.flow_control import HEADER, SCENARIO, flow_control_agreement
-from lifecycle.agreements.handler_chain import handler_chain_agreement
-from lifecycle.agreements.initializers import initializers_agreement
-from lifecycle.agreements.news import news_agreement
-from lifecycle.agreements.over_etcd import over_etcd_agreement
-from lifecycle.agreements.queued import queuing_agreement
-from lifecycle.agreements.resize import resize_agreement
-from lifecycle.agreements.resource_handling import resource_handling_agreement
-from lifecycle.agreements.small_print import small_print_agreement
+from lifecycle.agreements.etcd.keys_and_values import etcd_agreement
+from lifecycle.agreements.etcd.over_etcd import over_etcd_agreement
+from lifecycle.agreements.scheduler.news import news_agreement
+from lifecycle.api.http.wire import RequestInfo, UserInfo
 from lifecycle.api.status import forbidden
-from lifecycle.api.wire import RequestInfo, UserInfo
 from lifecycle.apiserver.authz.union import UnionAuthorizer
 from lifecycle.apiserver.filters.queue_set import Queue, QueueSet
 from lifecycle.cluster.target import HandlerTarget
@@ -133,7 +133,7 @@ def refused(*_: Any, **__: Any) -> Any:
 
 def wrong_keys(monkeypatch: pytest.MonkeyPatch, spoilt: IsSpoilt) -> None:
     """Objects of some kinds lie elsewhere, as long as only keys are asked for."""
-    from lifecycle.agreements import etcd
+    from lifecycle.agreements.etcd import keys_and_values as etcd
 
     numbers: dict[str, int] = {}
     decoding = {"values": False}
@@ -156,7 +156,7 @@ def wrong_about_users(refusals: bool) -> Install:
     """Everything is wrong that some users are told: the decision, or (`refusals`) the wording."""
 
     def install(monkeypatch: pytest.MonkeyPatch, spoilt: IsSpoilt) -> None:
-        from lifecycle.agreements import authorization
+        from lifecycle.agreements.apiserver import authorization
 
         numbers: dict[str, int] = {}
         decide, word = UnionAuthorizer.authorize, authorization.forbidden_status_error
@@ -183,7 +183,7 @@ def wrong_about_users(refusals: bool) -> Install:
 
 def misread_group(monkeypatch: pytest.MonkeyPatch, spoilt: IsSpoilt) -> None:
     """Our client reads something into some groups' resources."""
-    from lifecycle.agreements import discovery
+    from lifecycle.agreements.apiserver import discovery
 
     real = discovery.read_by_ours
     names = sorted(discovery.recorded_lists(opened()))
@@ -246,7 +246,10 @@ JUDGED = (
             Answers(
                 "who is inside",
                 "",
-                called("agreements.queued.after", lambda after, *_: {**after, "inside": [*after["inside"], "spoilt"]}),
+                called(
+                    "agreements.apiserver.queued.after",
+                    lambda after, *_: {**after, "inside": [*after["inside"], "spoilt"]},
+                ),
             ),
         ),
     ),
@@ -276,7 +279,11 @@ JUDGED = (
                 because="each policy is asked about it once",
             ),
         ),
-        answers=(Answers("what is kept", "", called("agreements.audited.events_of", lambda kept, *_: [*kept, EVENT])),),
+        answers=(
+            Answers(
+                "what is kept", "", called("agreements.apiserver.audited.events_of", lambda kept, *_: [*kept, EVENT])
+            ),
+        ),
     ),
     Judged(
         "admission_agreement",
@@ -332,7 +339,11 @@ JUDGED = (
         lambda: etcd_agreement(opened()),
         answers=(
             Answers("keys, kind by kind", "^keys ", wrong_keys),
-            Answers("values", "^values ", called("agreements.etcd.encode_value", lambda value, *_: value + b"\0")),
+            Answers(
+                "values",
+                "^values ",
+                called("agreements.etcd.keys_and_values.encode_value", lambda value, *_: value + b"\0"),
+            ),
         ),
     ),
     Judged(

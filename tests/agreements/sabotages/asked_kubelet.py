@@ -9,17 +9,18 @@ from functools import wraps
 from typing import Any
 
 import pytest
+from lifecycle.agreements.asked_programs import asked
 
-from lifecycle.agreements.aggregated_servers import aggregation_agreement
-from lifecycle.agreements.cpus import cpu_agreement
-from lifecycle.agreements.evicted_pods import evicted_pods_agreement
-from lifecycle.agreements.image_collection import image_collection_agreement
-from lifecycle.agreements.mounted_volumes import volume_agreement
-from lifecycle.agreements.node_admission import asked, cgroup_agreement, node_admission_agreement
-from lifecycle.agreements.probed import probe_agreement
-from lifecycle.agreements.pull_secrets import pull_secrets_agreement
-from lifecycle.agreements.resized_pods import resized_pods_agreement
-from lifecycle.agreements.troubled import troubled_agreement
+from lifecycle.agreements.apiserver.aggregated_servers import aggregation_agreement
+from lifecycle.agreements.kubelet.cpus import cpu_agreement
+from lifecycle.agreements.kubelet.evicted_pods import evicted_pods_agreement
+from lifecycle.agreements.kubelet.image_collection import image_collection_agreement
+from lifecycle.agreements.kubelet.mounted_volumes import volume_agreement
+from lifecycle.agreements.kubelet.node_admission import cgroup_agreement, node_admission_agreement
+from lifecycle.agreements.kubelet.probed import probe_agreement
+from lifecycle.agreements.kubelet.pull_secrets import pull_secrets_agreement
+from lifecycle.agreements.kubelet.resized_pods import resized_pods_agreement
+from lifecycle.agreements.kubelet.troubled import troubled_agreement
 from lifecycle.apiserver.aggregation.availability import PASSED
 from lifecycle.kubelet.cm.cpumanager.cpu_assignment import NotEnoughCPUsError
 from lifecycle.kubelet.cm.cpumanager.cpu_manager import CPUManager
@@ -155,7 +156,7 @@ def says_more(monkeypatch: pytest.MonkeyPatch, spoilt: IsSpoilt) -> None:
 
         return manager
 
-    Breakage("", "agreements.image_collection.ImageGCManager", Wrapped(make), ()).apply(monkeypatch)
+    Breakage("", "agreements.kubelet.image_collection.ImageGCManager", Wrapped(make), ()).apply(monkeypatch)
 
 
 def other_findings(monkeypatch: pytest.MonkeyPatch, spoilt: IsSpoilt) -> None:
@@ -224,7 +225,7 @@ JUDGED = (
             Answers(
                 "what is seen of it",
                 "",
-                called("agreements.troubled.told", lambda seen, *_: {**seen, "phase": "Spoilt"}),
+                called("agreements.kubelet.troubled.told", lambda seen, *_: {**seen, "phase": "Spoilt"}),
             ),
         ),
     ),
@@ -244,7 +245,7 @@ JUDGED = (
             Answers(
                 "what is so after each step",
                 "",
-                called("agreements.resized_pods.after", lambda after, *_: {**after, "told": {"spoilt": {}}}),
+                called("agreements.kubelet.resized_pods.after", lambda after, *_: {**after, "told": {"spoilt": {}}}),
             ),
         ),
     ),
@@ -264,7 +265,9 @@ JUDGED = (
             Answers(
                 "what becomes of each pod",
                 "",
-                called("agreements.evicted_pods.after", lambda after, *_: {**after, "turn": after["turn"] + 100}),
+                called(
+                    "agreements.kubelet.evicted_pods.after", lambda after, *_: {**after, "turn": after["turn"] + 100}
+                ),
             ),
         ),
     ),

@@ -13,21 +13,22 @@ from typing import Any
 
 import pytest
 
-from lifecycle.agreements import request_counts, services
-from lifecycle.agreements.binding import binding_agreement
-from lifecycle.agreements.decisions import mirroring_agreement, scaling_agreement
-from lifecycle.agreements.deployments import QUESTIONS, deployment_agreement
-from lifecycle.agreements.informers import WEATHER, informer_agreement
-from lifecycle.agreements.leader_election import LEASES, NAME, NAMESPACE, leader_election_agreement
-from lifecycle.agreements.replica_sets import VICTIMS, replica_set_agreement
+from lifecycle.agreements import request_counts
+from lifecycle.agreements.client.informers import WEATHER, informer_agreement
+from lifecycle.agreements.client.leader_election import LEASES, NAME, NAMESPACE, leader_election_agreement
+from lifecycle.agreements.controllers.decisions import mirroring_agreement, scaling_agreement
+from lifecycle.agreements.controllers.deployments import QUESTIONS, deployment_agreement
+from lifecycle.agreements.controllers.replica_sets import VICTIMS, replica_set_agreement
+from lifecycle.agreements.proxy import services
+from lifecycle.agreements.proxy.services import recorded_slices, services_agreement
 from lifecycle.agreements.request_counts import cost_agreement
-from lifecycle.agreements.sampled_nodes import sampled_nodes_agreement
-from lifecycle.agreements.scheduling import scheduling_agreement
-from lifecycle.agreements.scheduling_queue import recorded_moves, scheduling_queue_agreement
-from lifecycle.agreements.services import recorded_slices, services_agreement
+from lifecycle.agreements.scheduler.binding import binding_agreement
+from lifecycle.agreements.scheduler.sampled_nodes import sampled_nodes_agreement
+from lifecycle.agreements.scheduler.scheduling import scheduling_agreement
+from lifecycle.agreements.scheduler.scheduling_queue import recorded_moves, scheduling_queue_agreement
 from lifecycle.agreements.whole_journey import MOMENTS, PRINTED, WRITES, whole_journey_agreement
+from lifecycle.api.http.wire import Object
 from lifecycle.api.status import StatusError
-from lifecycle.api.wire import Object
 from lifecycle.compare import AgreementTable
 from lifecycle.scheduler.backend.queue.scheduling_queue import SchedulingQueue
 from lifecycle.scheduler.framework.plugins.default_binder import DefaultBinder
@@ -119,7 +120,7 @@ def wrong_slices() -> Install:
         monkeypatch.setattr(services, "asked_again", lambda *_: copy.deepcopy(table))
         rows = [number for number, each in enumerate(recorded_slices(opened()).values()) for _ in each]
         called(
-            "agreements.services.slices_for",
+            "agreements.proxy.services.slices_for",
             lambda slices, *_: [{**piece, "ports": None} for piece in slices],
             rows,
         )(monkeypatch, spoilt)
@@ -186,7 +187,9 @@ JUDGED = (
             ),
         ),
         answers=(
-            Answers("how many it finds", "", called("agreements.sampled_nodes.our_feasible", lambda n, *_: n + 1)),
+            Answers(
+                "how many it finds", "", called("agreements.scheduler.sampled_nodes.our_feasible", lambda n, *_: n + 1)
+            ),
         ),
     ),
     Judged(
@@ -234,7 +237,7 @@ JUDGED = (
         sabotages=(
             Sabotage(
                 "whoever says not to be mirrored is",
-                "agreements.decisions.should_mirror",
+                "agreements.controllers.decisions.should_mirror",
                 constant(True),
                 ("said not to", "a lock of old"),
                 because="one function hears both",
@@ -245,7 +248,7 @@ JUDGED = (
                 "slices",
                 r"^mirrored \| (?!said not|a lock)",
                 called(
-                    "agreements.decisions.mirror",
+                    "agreements.controllers.decisions.mirror",
                     lambda changes, *_: replace(changes, create=[*changes.create, ANOTHER]),
                 ),
             ),
@@ -356,7 +359,7 @@ JUDGED = (
         sabotages=(
             Sabotage(
                 "another hash",
-                "agreements.deployments.compute_hash",
+                "agreements.controllers.deployments.compute_hash",
                 afterwards(lambda text, *_: text[::-1]),
                 ("pod-template-hash",),
             ),
@@ -381,13 +384,13 @@ JUDGED = (
             ),
             Sabotage(
                 "an event is told twice",
-                "agreements.deployments._message",
+                "agreements.controllers.deployments._message",
                 afterwards(lambda message, *_: message and f"{message}!"),
                 ("each event it wrote or raised",),
             ),
             Sabotage(
                 "undo goes to the current revision",
-                "agreements.deployments.revision_to_restore",
+                "agreements.controllers.deployments.revision_to_restore",
                 beforehand(lambda d, by_number, number: (d, by_number, max(by_number))),
                 ("rollout undo",),
             ),
@@ -399,31 +402,31 @@ JUDGED = (
         sabotages=(
             Sabotage(
                 "owners do not block",
-                "agreements.replica_sets.new_controller_ref",
+                "agreements.controllers.replica_sets.new_controller_ref",
                 afterwards(lambda reference, *_: {**reference, "blockOwnerDeletion": False}),
                 ("owner reference",),
             ),
             Sabotage(
                 "pods without labels",
-                "agreements.replica_sets.pod_from_template",
+                "agreements.controllers.replica_sets.pod_from_template",
                 afterwards(lambda pod, *_: {**pod, "metadata": {**pod["metadata"], "labels": {}}}),
                 ("each new pod",),
             ),
             Sabotage(
                 "no slow start",
-                "agreements.replica_sets.slow_start_batch",
+                "agreements.controllers.replica_sets.slow_start_batch",
                 beforehand(lambda count, initial, create: (count, max(count, 1), create)),
                 ("sizes of the batches",),
             ),
             Sabotage(
                 "nobody is ready",
-                "agreements.replica_sets.calculate_status",
+                "agreements.controllers.replica_sets.calculate_status",
                 afterwards(lambda status, *_: {**status, "readyReplicas": 0}),
                 ("each status it wrote",),
             ),
             Sabotage(
                 "the others go",
-                "agreements.replica_sets.get_pods_to_delete",
+                "agreements.controllers.replica_sets.get_pods_to_delete",
                 afterwards(
                     lambda chosen, pods, *_: [pod for pod in pods if pod not in chosen][: len(chosen)] or chosen
                 ),
@@ -431,7 +434,7 @@ JUDGED = (
             ),
             Sabotage(
                 "events are told of the pod",
-                "agreements.replica_sets.object_reference",
+                "agreements.controllers.replica_sets.object_reference",
                 afterwards(lambda reference, *_: {**reference, "kind": "Pod"}),
                 ("each event it wrote",),
             ),

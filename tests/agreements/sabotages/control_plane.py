@@ -5,12 +5,12 @@ from __future__ import annotations
 
 from typing import Any
 
+from lifecycle.agreements.apiserver.forwarded import forwarded_agreement
+from lifecycle.agreements.apiserver.keyed_lists import keyed_list_agreement
 from lifecycle.agreements.bare_server import BARE
-from lifecycle.agreements.endpoint_slices import endpoint_slice_agreement
-from lifecycle.agreements.forwarded import forwarded_agreement
-from lifecycle.agreements.keyed_lists import keyed_list_agreement
-from lifecycle.agreements.ownership import ownership_agreement
-from lifecycle.agreements.quotas import quota_agreement
+from lifecycle.agreements.controllers.endpoint_slices import endpoint_slice_agreement
+from lifecycle.agreements.controllers.ownership import ownership_agreement
+from lifecycle.agreements.controllers.quotas import quota_agreement
 from tests.agreements.sabotages.api_server import server_answers
 from tests.agreements.sabotages.judged import Answers, Judged, Sabotage, called, opened
 from tests.claims.broken.breakage import Wrapped, constant, nothing
@@ -274,7 +274,7 @@ JUDGED = (
             Answers(
                 "headers, request by request",
                 "",
-                called("agreements.forwarded.our_headers", lambda headers, *_: [*headers, ["spoilt", "yes"]]),
+                called("agreements.apiserver.forwarded.our_headers", lambda headers, *_: [*headers, ["spoilt", "yes"]]),
             ),
         ),
     ),

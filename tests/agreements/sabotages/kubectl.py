@@ -9,15 +9,15 @@ from typing import Any
 
 import pytest
 
-from lifecycle.agreements import kubeconfig, recorded_kubeconfigs
-from lifecycle.agreements.kubeconfig import CHANGES, QUESTIONS, kubeconfig_agreement, official_client_agreement
-from lifecycle.agreements.kubectl_output import historical_agreement, kubectl_agreement, versions_agreement
-from lifecycle.agreements.published_schemas import published_schemas_agreement
-from lifecycle.agreements.recorded_kubeconfigs import recorded_kubeconfig_agreement
-from lifecycle.agreements.request_transport import journey, request_agreement, typed_again
-from lifecycle.agreements.retries import retries_agreement
-from lifecycle.agreements.traced_requests import traced_requests
-from lifecycle.agreements.what_kubectl_tells import told_agreement
+from lifecycle.agreements.kubectl import kubeconfig, recorded_kubeconfigs
+from lifecycle.agreements.kubectl.kubeconfig import CHANGES, QUESTIONS, kubeconfig_agreement, official_client_agreement
+from lifecycle.agreements.kubectl.kubectl_output import historical_agreement, kubectl_agreement, versions_agreement
+from lifecycle.agreements.kubectl.published_schemas import published_schemas_agreement
+from lifecycle.agreements.kubectl.recorded_kubeconfigs import recorded_kubeconfig_agreement
+from lifecycle.agreements.kubectl.request_transport import journey, request_agreement, typed_again
+from lifecycle.agreements.kubectl.retries import retries_agreement
+from lifecycle.agreements.kubectl.traced_requests import traced_requests
+from lifecycle.agreements.kubectl.what_kubectl_tells import told_agreement
 from lifecycle.kubectl.failures import CommandError
 from tests.agreements.sabotages.judged import Answers, IsSpoilt, Judged, Sabotage, called, opened
 from tests.agreements.sabotages.told import Told
@@ -72,7 +72,7 @@ def the_last_names_the_context(real: Any) -> Any:
 
 def other_words(monkeypatch: pytest.MonkeyPatch, spoilt: IsSpoilt) -> None:
     """Some lines are answered with a word more."""
-    from lifecycle.agreements import kubectl_output
+    from lifecycle.agreements.kubectl import kubectl_output
 
     number = iter(range(1 << 30))
 
@@ -85,7 +85,7 @@ def other_words(monkeypatch: pytest.MonkeyPatch, spoilt: IsSpoilt) -> None:
 
 def other_requests(monkeypatch: pytest.MonkeyPatch, spoilt: IsSpoilt) -> None:
     """Some requests are sent with another query."""
-    called("agreements.request_transport.sent", lambda request, *_: {**request, "query": {"spoilt": "true"}})(
+    called("agreements.kubectl.request_transport.sent", lambda request, *_: {**request, "query": {"spoilt": "true"}})(
         monkeypatch, spoilt
     )
 
@@ -115,7 +115,9 @@ JUDGED = (
             Answers(
                 "what arrives and what is told",
                 "",
-                called("agreements.what_kubectl_tells.asked", lambda answer, *_: {**answer, "exit": 9}, once=True),
+                called(
+                    "agreements.kubectl.what_kubectl_tells.asked", lambda answer, *_: {**answer, "exit": 9}, once=True
+                ),
             ),
         ),
     ),
@@ -192,7 +194,7 @@ JUDGED = (
         sabotages=(
             Sabotage(
                 "certificates are never verified",
-                "agreements.kubeconfig.client_config",
+                "agreements.kubectl.kubeconfig.client_config",
                 afterwards(lambda config, *_: replace(config, insecure=True)),
                 ("sets of files",),
             ),
@@ -216,7 +218,7 @@ JUDGED = (
                 "the model of the generators",
                 "",
                 called(
-                    "agreements.kubectl_output.run",
+                    "agreements.kubectl.kubectl_output.run",
                     lambda generated, *_: replace(generated, obj={**generated.obj, "spoilt": True}),
                 ),
             ),

@@ -7,12 +7,12 @@ from typing import Any
 
 import pytest
 
-from lifecycle.agreements import pod_networking
+from lifecycle.agreements.cni import pod_networking
+from lifecycle.agreements.cni.overlay import PIECES, overlay_agreement
+from lifecycle.agreements.cni.plugin_answers import plugins_agreement
+from lifecycle.agreements.cni.pod_networking import pod_networking_agreement
 from lifecycle.agreements.dns_answers import dns_agreement
-from lifecycle.agreements.iptables_rules import iptables_agreement
-from lifecycle.agreements.overlay import PIECES, overlay_agreement
-from lifecycle.agreements.plugin_answers import plugins_agreement
-from lifecycle.agreements.pod_networking import pod_networking_agreement
+from lifecycle.agreements.proxy.iptables_rules import iptables_agreement
 from tests.agreements.sabotages.judged import Answers, IsSpoilt, Judged, Sabotage, called, opened
 from tests.claims.broken.breakage import Wrapped, afterwards
 
@@ -21,7 +21,7 @@ EVERYWHERE = "the same plugin wires every pod on every node, at every moment"
 
 def forgets_routes(monkeypatch: pytest.MonkeyPatch, spoilt: IsSpoilt) -> None:
     """Some nodes do not know some others' pods, some of the time."""
-    from lifecycle.agreements import overlay
+    from lifecycle.agreements.cni import overlay
 
     number = iter(range(1 << 30))
     real = overlay.sync_routes
@@ -35,7 +35,7 @@ def forgets_routes(monkeypatch: pytest.MonkeyPatch, spoilt: IsSpoilt) -> None:
 
 def forgets_rules(monkeypatch: pytest.MonkeyPatch, spoilt: IsSpoilt) -> None:
     """Some nodes miss a rule, some of the time."""
-    from lifecycle.agreements import iptables_rules
+    from lifecycle.agreements.proxy import iptables_rules
 
     number = iter(range(1 << 30))
     real = iptables_rules.generate_rules
@@ -67,12 +67,12 @@ JUDGED = (
             Answers(
                 "bridges on paper",
                 r"^bridge \|",
-                called("agreements.plugin_answers.our_bridge", lambda made, *_: {**made, "bridge": ["spoilt"]}),
+                called("agreements.cni.plugin_answers.our_bridge", lambda made, *_: {**made, "bridge": ["spoilt"]}),
             ),
             Answers(
                 "what lies on host-local's disk",
                 r"^host-local \|",
-                called("agreements.plugin_answers._disk", lambda files, *_: {**files, "spoilt": ""}),
+                called("agreements.cni.plugin_answers._disk", lambda files, *_: {**files, "spoilt": ""}),
             ),
         ),
     ),
@@ -108,12 +108,12 @@ JUDGED = (
             Answers(
                 "configurations",
                 "configuration written",
-                called("agreements.overlay.cni_configuration", lambda conf, *_: {**conf, "name": "other"}),
+                called("agreements.cni.overlay.cni_configuration", lambda conf, *_: {**conf, "name": "other"}),
             ),
             Answers(
                 "masquerading",
                 "masquerading",
-                called("agreements.overlay.masq_rules", lambda rules, *_: rules[::-1]),
+                called("agreements.cni.overlay.masq_rules", lambda rules, *_: rules[::-1]),
             ),
         ),
     ),
@@ -123,28 +123,28 @@ JUDGED = (
         sabotages=(
             Sabotage(
                 "a plugin's name is read wrong",
-                "agreements.pod_networking.network_conf_from",
+                "agreements.cni.pod_networking.network_conf_from",
                 afterwards(lambda network, *_: replace(network, text=network.text + " ")),
                 ("configuration as read", "kept results"),
                 because="what was read is kept with each result; " + EVERYWHERE,
             ),
             Sabotage(
                 "a result is kept under another name",
-                "agreements.pod_networking.cached_info",
+                "agreements.cni.pod_networking.cached_info",
                 afterwards(lambda info, *_: {**info, "kind": "other"}),
                 ("kept results",),
                 because=EVERYWHERE,
             ),
             Sabotage(
                 "pods have no way to their own subnet",
-                "agreements.pod_networking.pod_routes",
+                "agreements.cni.pod_networking.pod_routes",
                 afterwards(lambda routes, *_: routes[:1]),
                 ("in the pods",),
                 because=EVERYWHERE,
             ),
             Sabotage(
                 "the host's way to a pod has another scope",
-                "agreements.pod_networking.host_route",
+                "agreements.cni.pod_networking.host_route",
                 afterwards(lambda route, *_: replace(route, scope=0)),
                 ("on the host",),
                 because=EVERYWHERE,

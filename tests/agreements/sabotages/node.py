@@ -5,13 +5,13 @@ from __future__ import annotations
 from dataclasses import replace
 from typing import Any
 
-from lifecycle.agreements.container_end import END, SECONDS, STEPS, container_end_agreement
-from lifecycle.agreements.container_end import EVENTS as END_EVENTS
-from lifecycle.agreements.container_runtime import container_runtime_agreement
-from lifecycle.agreements.container_start import container_start_agreement
-from lifecycle.agreements.pleg import HEALTH, REMOVED, STARTED, pleg_agreement
-from lifecycle.agreements.pod_status import EVENTS, LOGS, PHASES, STATES, pod_status_agreement
-from lifecycle.agreements.pod_sync import MOUNTS, pod_sync_agreement
+from lifecycle.agreements.cri.container_end import END, SECONDS, STEPS, container_end_agreement
+from lifecycle.agreements.cri.container_end import EVENTS as END_EVENTS
+from lifecycle.agreements.cri.container_runtime import container_runtime_agreement
+from lifecycle.agreements.cri.container_start import container_start_agreement
+from lifecycle.agreements.kubelet.pleg import HEALTH, REMOVED, STARTED, pleg_agreement
+from lifecycle.agreements.kubelet.pod_status import EVENTS, LOGS, PHASES, STATES, pod_status_agreement
+from lifecycle.agreements.kubelet.pod_sync import MOUNTS, pod_sync_agreement
 from tests.agreements.sabotages.judged import Answers, Judged, Sabotage, called, opened
 from tests.claims.broken.breakage import Wrapped, afterwards, beforehand, constant
 
@@ -108,7 +108,7 @@ JUDGED = (
             Answers(
                 "what becomes of a pause container",
                 "pause of",
-                called("agreements.container_runtime.sandbox_spec", lambda spec, *_: {**spec, "hostname": "other"}),
+                called("agreements.cri.container_runtime.sandbox_spec", lambda spec, *_: {**spec, "hostname": "other"}),
             ),
             Answers(
                 "configs, sent and received",
@@ -119,7 +119,7 @@ JUDGED = (
                 "what becomes of a container",
                 r"\| container ",
                 called(
-                    "agreements.container_runtime.container_spec",
+                    "agreements.cri.container_runtime.container_spec",
                     lambda spec, *_: {**spec, "ociVersion": "0.9"},
                 ),
             ),
@@ -131,7 +131,7 @@ JUDGED = (
         sabotages=(
             Sabotage(
                 "no limits",
-                "agreements.container_start.linux_container_resources",
+                "agreements.cri.container_start.linux_container_resources",
                 constant({}),
                 ("ContainerConfig of what runs",),
                 because=ALL_NODES,
@@ -158,13 +158,13 @@ JUDGED = (
         sabotages=(
             Sabotage(
                 "the phase is told at once",
-                "agreements.pod_status.merge_pod_status",
+                "agreements.kubelet.pod_status.merge_pod_status",
                 lambda old, new, running: new,
                 ("the phase that each recorded status calls for",),
             ),
             Sabotage(
                 "conditions without a message",
-                "agreements.pod_status.containers_ready",
+                "agreements.kubelet.pod_status.containers_ready",
                 afterwards(without_message),
                 ("its conditions",),
             ),

@@ -9,7 +9,7 @@ from cryptography import x509
 from cryptography.hazmat.primitives import hashes, serialization
 from cryptography.hazmat.primitives.asymmetric import ec
 
-from lifecycle.api.wire import Object
+from lifecycle.api.http.wire import Object
 
 
 def signing_request(name: str, *organizations: str, dns: str = "", **spec: Any) -> Object:

@@ -12,8 +12,8 @@ from typing import Any
 import pytest
 
 import lifecycle
+from lifecycle.api.http.wire import Object, UserInfo
 from lifecycle.api.resources import resource
-from lifecycle.api.wire import Object, UserInfo
 from lifecycle.apiserver.emulation.emulator import servable
 from lifecycle.apiserver.emulation.served_version import UnknownVersion, full_version, recorded_version
 from lifecycle.client.rest import Client

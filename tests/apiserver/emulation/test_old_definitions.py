@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from lifecycle.api.wire import Object
+from lifecycle.api.http.wire import Object
 from tests.apiserver.emulation.test_emulator import ask, old
 from tests.apiserver.https_site import Site
 

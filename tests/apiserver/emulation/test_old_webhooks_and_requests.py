@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from lifecycle.api.wire import Object
+from lifecycle.api.http.wire import Object
 from tests.apiserver.emulation.signing_request import signing_request
 from tests.apiserver.emulation.test_emulator import INGRESS, OLD, ask, old
 from tests.apiserver.https_site import Site

@@ -6,8 +6,8 @@ from collections.abc import Iterable
 from typing import Any
 
 from lifecycle.api.field_errors import FieldError
+from lifecycle.api.http.wire import Object
 from lifecycle.api.resources import Resource
-from lifecycle.api.wire import Object
 from lifecycle.apiserver.apiextensions.definition_store import definition_strategy
 from lifecycle.apiserver.registry.printers import table as printing
 from lifecycle.apiserver.registry.rest import create, update

@@ -12,7 +12,7 @@ from pathlib import Path
 from typing import Any
 
 from lifecycle.api.field_errors import invalid_object
-from lifecycle.api.go_format import go_quote
+from lifecycle.api.go.format import go_quote
 from lifecycle.api.schema import decode
 from lifecycle.api.status import StatusError
 from tests.apiserver.registry.by_kind import (

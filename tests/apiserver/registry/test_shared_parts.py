@@ -9,9 +9,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from lifecycle.api import fast_json
-from lifecycle.api.clock import run_virtual
+from lifecycle.api.http.wire import Object
+from lifecycle.api.loop.clock import run_virtual
 from lifecycle.api.resources import resource
-from lifecycle.api.wire import Object
 from lifecycle.apiserver.registry.shared_parts import Siblings, with_parts_of
 from lifecycle.apiserver.server.create_server_chain import create_server_chain
 from lifecycle.client.rest import MERGE_PATCH

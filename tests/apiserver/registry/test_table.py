@@ -17,11 +17,11 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from lifecycle.api import fast_json
-from lifecycle.api.clock import VIRTUAL_EPOCH, format_time, parse_time
+from lifecycle.api.http.wire import Object
 from lifecycle.api.human_duration import human_duration
+from lifecycle.api.loop.clock import VIRTUAL_EPOCH, format_time, parse_time
 from lifecycle.api.resources import Resource, all_resources, find_resource, resource, resource_for_kind
 from lifecycle.api.status import StatusError
-from lifecycle.api.wire import Object
 from lifecycle.apiserver.registry.printers import table as printing
 from lifecycle.apiserver.registry.printers.custom import custom_printer, json_path
 from tests.apiserver.registry.by_kind import columns, table

@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 
 from lifecycle.api import fast_json
 from lifecycle.api.field_errors import FieldError
-from lifecycle.api.go_format import go_quote
+from lifecycle.api.go.format import go_quote
 from lifecycle.api.schema import decode
 from tests.apiserver.registry.by_kind import (
     prepare_for_create,

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from lifecycle.api.wire import Object
+from lifecycle.api.http.wire import Object
 from tests.chaos.history import Change
 from tests.chaos.invariants.registry import (
     HALF_A_MINUTE,

@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Iterator
 
-from lifecycle.api.clock import parse_time
-from lifecycle.api.wire import Object
+from lifecycle.api.http.wire import Object
+from lifecycle.api.loop.clock import parse_time
 from tests.chaos.history import WORKLOADS, Change
 from tests.chaos.invariants.registry import (
     World,

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from lifecycle.api.pod_resources import pod_requests
+from lifecycle.api.pods.resources import pod_requests
 from lifecycle.api.quantity import parse_quantity
 from tests.chaos.history import Change
 from tests.chaos.invariants.registry import (

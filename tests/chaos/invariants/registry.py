@@ -7,7 +7,7 @@ from collections import defaultdict
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
 
-from lifecycle.api.wire import Object
+from lifecycle.api.http.wire import Object
 from tests.chaos.history import WORKLOADS, Change, History
 
 PHASES = ("Pending", "Running", "Succeeded", "Failed")

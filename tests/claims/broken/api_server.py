@@ -5,8 +5,8 @@ from __future__ import annotations
 from dataclasses import replace
 from typing import Any
 
+from lifecycle.api.http.wire import Response, UserInfo
 from lifecycle.api.status import StatusError
-from lifecycle.api.wire import Response, UserInfo
 from lifecycle.apiserver.authn.authenticator import AuthenticationError, Identity, settled
 from lifecycle.apiserver.authz.authorizer import ALLOW, NO_OPINION
 from lifecycle.apiserver.filters.authentication import answer_unauthorized

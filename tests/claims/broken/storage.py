@@ -131,7 +131,7 @@ BREAKAGES = (
     ),
     Breakage(
         "the gate is open",
-        "agreements.initializers.create_server_chain",
+        "agreements.apiserver.initializers.create_server_chain",
         create_server_with_initializers,
         ("initializers-enabled-by-default",),
     ),

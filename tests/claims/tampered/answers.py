@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from lifecycle.agreements.authorization import REFUSALS
-from lifecycle.agreements.scheduling import NOBODYS
+from lifecycle.agreements.apiserver.authorization import REFUSALS
+from lifecycle.agreements.scheduler.scheduling import NOBODYS
 from lifecycle.historical.apiserver.initial_resources import ANNOTATION
 from tests.claims.tampered.tamper import Line, Tamper, lines, noted, pods, text
 

@@ -22,8 +22,8 @@ from typing import Any
 
 from forked_process import ForkedProcess
 
+from lifecycle.api.http.wire import Object
 from lifecycle.api.resources import resource
-from lifecycle.api.wire import Object
 from lifecycle.client.rest import Client
 
 PATIENCE = 60.0

@@ -12,8 +12,8 @@ from pathlib import Path
 
 import pytest
 
+from lifecycle.api.http.wire import MASTERS, Object
 from lifecycle.api.resources import resource
-from lifecycle.api.wire import MASTERS, Object
 from lifecycle.apiserver.pki.certificates import CertificateAuthority
 from lifecycle.cluster.background import BackgroundCluster
 from lifecycle.cluster.cluster_config import ClusterConfig

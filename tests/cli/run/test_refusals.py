@@ -10,7 +10,7 @@ import pytest
 import yaml
 from click.testing import CliRunner
 
-from lifecycle.api.wire import MASTERS
+from lifecycle.api.http.wire import MASTERS
 from lifecycle.apiserver.pki.certificates import CertificateAuthority
 from lifecycle.cli import main
 from lifecycle.cluster.background import BackgroundCluster

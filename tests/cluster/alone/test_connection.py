@@ -10,8 +10,8 @@ import pytest
 import yaml
 from aiohttp import web
 
-from lifecycle.api.clock import run_virtual
-from lifecycle.api.wire import Request, Response
+from lifecycle.api.http.wire import Request, Response
+from lifecycle.api.loop.clock import run_virtual
 from lifecycle.client.rest import Client
 from lifecycle.client.transport_https import NoAnswerError
 from lifecycle.cluster.alone.connection import WAIT, Connection, CountingTransport, Target

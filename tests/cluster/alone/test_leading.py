@@ -7,7 +7,7 @@ from dataclasses import replace
 
 import pytest
 
-from lifecycle.api.clock import Clock, run_virtual
+from lifecycle.api.loop.clock import Clock, run_virtual
 from lifecycle.api.resources import resource
 from lifecycle.client.leader_election import LeaderElector
 from lifecycle.client.rest import Client, Transport

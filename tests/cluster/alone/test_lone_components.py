@@ -9,10 +9,10 @@ from typing import Any
 
 import pytest
 
-from lifecycle.api.clock import Clock, run_virtual
+from lifecycle.api.http.wire import Request, Response
+from lifecycle.api.loop.clock import Clock, run_virtual
 from lifecycle.api.resources import resource
 from lifecycle.api.version import user_agent
-from lifecycle.api.wire import Request, Response
 from lifecycle.client.rest import Client
 from lifecycle.cluster.alone import proxy
 from lifecycle.cluster.alone.controllers import LoneControllers, ManagerOptions

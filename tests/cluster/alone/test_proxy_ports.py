@@ -10,7 +10,7 @@ from collections.abc import AsyncIterator
 
 import pytest
 
-from lifecycle.api.clock import Clock
+from lifecycle.api.loop.clock import Clock
 from lifecycle.client.rest import Client
 from lifecycle.client.shared_informer import SharedInformerFactory
 from lifecycle.cluster.alone import proxy_ports

@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from lifecycle.api.wire import Object
+from lifecycle.api.http.wire import Object
 from lifecycle.kubelet.allocation.allocation_manager import AllocationManager, update_pod_from_allocation
 from lifecycle.kubelet.lifecycle.interfaces import PodAdmitAttributes, PodAdmitResult
 from lifecycle.kubelet.status.resize_conditions import PodResizeConditions

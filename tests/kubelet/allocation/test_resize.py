@@ -7,9 +7,9 @@ from typing import Any
 
 import pytest
 
+from lifecycle.api.http.wire import Object
 from lifecycle.api.resources import resource
 from lifecycle.api.status import StatusError
-from lifecycle.api.wire import Object
 from lifecycle.cluster.cluster import Cluster
 from lifecycle.cluster.one_node import OneNode, on_one_node
 from lifecycle.cluster.rehearsal import rehearse

@@ -11,7 +11,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from lifecycle.api.pod_resources import pod_requests
+from lifecycle.api.pods.resources import pod_requests
 from lifecycle.kubelet.cm.cgroup_manager import CgroupError, CgroupManager, is_cgroup_filesystem
 from lifecycle.kubelet.cm.cgroup_names import (
     is_pod_cgroup,

@@ -9,8 +9,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from lifecycle.api.clock import run_virtual
-from lifecycle.api.wire import Object
+from lifecycle.api.http.wire import Object
+from lifecycle.api.loop.clock import run_virtual
 from lifecycle.cri.apis.container import ContainerConfig, ContainerMetadata
 from lifecycle.cri.apis.pod_sandbox import PodSandboxConfig, PodSandboxMetadata
 from lifecycle.cri.hollow.runtime import HollowRuntime

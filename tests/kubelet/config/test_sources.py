@@ -10,8 +10,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from lifecycle.api.clock import Clock, run_virtual
-from lifecycle.api.wire import Object
+from lifecycle.api.http.wire import Object
+from lifecycle.api.loop.clock import Clock, run_virtual
 from lifecycle.kubelet.config.apply_defaults import apply_defaults, decode_pods
 from lifecycle.kubelet.config.config import PodConfig, operation_for
 from lifecycle.kubelet.config.file import SourceFile

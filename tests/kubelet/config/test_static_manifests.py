@@ -12,7 +12,7 @@ from typing import Any
 import aiohttp
 import pytest
 
-from lifecycle.api.clock import Clock, run_virtual
+from lifecycle.api.loop.clock import Clock, run_virtual
 from lifecycle.kubelet.config.apply_defaults import apply_defaults, decode_pods
 from lifecycle.kubelet.config.http import HTTP_CHECK_FREQUENCY, SourceURL
 from lifecycle.kubelet.types.update_channel import UpdateChannel

@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from lifecycle.api.clock import run_virtual
+from lifecycle.api.loop.clock import run_virtual
 from lifecycle.kubelet.container.container_facts import expand_command_only_static
 from lifecycle.kubelet.container.expansion import ARG_MAX, Expansion, ExpansionError, expand
 from lifecycle.kubelet.container.runtime_helper import ContainerEnvironmentError

@@ -10,9 +10,9 @@ from typing import Any
 
 import pytest
 
-from lifecycle.api.clock import run_virtual
+from lifecycle.api.http.wire import Object
+from lifecycle.api.loop.clock import run_virtual
 from lifecycle.api.resources import resource
-from lifecycle.api.wire import Object
 from lifecycle.kubelet.eviction.eviction_manager import PRESSURE_TRANSITION_PERIOD
 from lifecycle.kubelet.eviction.ranking import eviction_message, rank
 from lifecycle.kubelet.eviction.thresholds import node_condition, parse_threshold, parse_thresholds, thresholds_met

@@ -5,8 +5,8 @@ from __future__ import annotations
 import asyncio
 from typing import Any
 
-from lifecycle.api.clock import run_virtual
-from lifecycle.api.wire import Object
+from lifecycle.api.http.wire import Object
+from lifecycle.api.loop.clock import run_virtual
 from lifecycle.kubelet.eviction.eviction_manager import EvictionManager, NodePressure
 from lifecycle.kubelet.eviction.storage_usage import LocalStorage
 from lifecycle.kubelet.eviction.thresholds import parse_thresholds

@@ -9,7 +9,7 @@ from typing import Any
 
 import pytest
 
-from lifecycle.api.wire import Object
+from lifecycle.api.http.wire import Object
 from lifecycle.cri.disk_usage import disk_usage
 from lifecycle.kubelet.container.ref import NoEvents
 from lifecycle.kubelet.eviction.eviction_manager import EvictionManager, NodePressure

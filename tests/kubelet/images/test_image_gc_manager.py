@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 
-from lifecycle.api.clock import Clock, run_virtual
+from lifecycle.api.loop.clock import Clock, run_virtual
 from lifecycle.cri.apis.container import ContainerConfig, ContainerMetadata
 from lifecycle.cri.apis.errors import RuntimeServiceError
 from lifecycle.cri.apis.image import Image

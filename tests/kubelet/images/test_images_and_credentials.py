@@ -9,9 +9,9 @@ from pathlib import Path
 
 import pytest
 
-from lifecycle.api.clock import Clock, run_virtual
+from lifecycle.api.http.wire import Object
+from lifecycle.api.loop.clock import Clock, run_virtual
 from lifecycle.api.names import NameSource
-from lifecycle.api.wire import Object
 from lifecycle.cri.apis.image import AuthConfig
 from lifecycle.cri.hollow.runtime import HollowRuntime
 from lifecycle.kubelet.images.credentials import (

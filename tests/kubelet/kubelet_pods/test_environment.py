@@ -7,8 +7,8 @@ from typing import Any
 
 import pytest
 
-from lifecycle.api.clock import run_virtual
-from lifecycle.api.wire import Object
+from lifecycle.api.http.wire import Object
+from lifecycle.api.loop.clock import run_virtual
 from lifecycle.kubelet.container.runtime_helper import ContainerEnvironmentError
 from lifecycle.kubelet.kubelet_pods.environment import (
     from_services,

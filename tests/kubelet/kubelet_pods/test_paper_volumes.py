@@ -8,9 +8,9 @@ from typing import Any
 
 import pytest
 
-from lifecycle.api.clock import run_virtual
+from lifecycle.api.http.wire import Object
+from lifecycle.api.loop.clock import run_virtual
 from lifecycle.api.resources import resource
-from lifecycle.api.wire import Object
 from lifecycle.cri.apis.container import ContainerState
 from tests.cri.test_hollow_shell import NOT_RUN
 from tests.kubelet.small_cluster import small_cluster

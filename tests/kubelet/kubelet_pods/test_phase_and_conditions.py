@@ -9,8 +9,8 @@ from typing import Any
 
 import pytest
 
-from lifecycle.api.pod_util import is_pod_phase_terminal
-from lifecycle.api.qos import compute_pod_qos
+from lifecycle.api.pods.pod_util import is_pod_phase_terminal
+from lifecycle.api.pods.qos import compute_pod_qos
 from lifecycle.kubelet.kubelet_pods.phase import get_phase
 from lifecycle.kubelet.status.generate import containers_ready, initialized, ready
 from tests.conftest import RECORDINGS

@@ -7,9 +7,9 @@ from typing import Any
 
 import pytest
 
-from lifecycle.api.clock import run_virtual
+from lifecycle.api.http.wire import Object
+from lifecycle.api.loop.clock import run_virtual
 from lifecycle.api.resources import resource
-from lifecycle.api.wire import Object
 from lifecycle.kubelet.kubelet_pods.phase import get_phase
 from tests.kubelet.small_cluster import small_cluster
 from tests.kubelet.test_kubelet import ONE_NODE

@@ -6,7 +6,7 @@ from typing import Any, cast
 
 import pytest
 
-from lifecycle.api.wire import Object
+from lifecycle.api.http.wire import Object
 from lifecycle.kubelet.kubelet_pods.run_container_options import ContainerOptions
 
 

@@ -7,9 +7,9 @@ from typing import Any
 
 import pytest
 
-from lifecycle.api.clock import parse_time, run_virtual
+from lifecycle.api.http.wire import Object
+from lifecycle.api.loop.clock import parse_time, run_virtual
 from lifecycle.api.resources import resource
-from lifecycle.api.wire import Object
 from lifecycle.cri.apis.container import (
     ContainerMetadata,
     ContainerState,

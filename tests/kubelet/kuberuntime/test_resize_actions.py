@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from lifecycle.api.wire import Object
+from lifecycle.api.http.wire import Object
 from lifecycle.cri.apis.container import ContainerMetadata, ContainerState, ContainerStatus
 from lifecycle.kubelet.kuberuntime.resize_actions import Resize, resize_action
 

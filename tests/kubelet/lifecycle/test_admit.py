@@ -9,7 +9,7 @@ from typing import Any
 
 import pytest
 
-from lifecycle.api.wire import Object
+from lifecycle.api.http.wire import Object
 from lifecycle.kubelet.lifecycle.admit_handlers import SysctlAllowlist, default_handlers
 from lifecycle.kubelet.lifecycle.interfaces import PodAdmitAttributes, can_admit_pod
 from lifecycle.kubelet.lifecycle.predicate import predicate_handler

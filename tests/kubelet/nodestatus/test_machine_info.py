@@ -10,7 +10,7 @@ from uuid import RFC_4122, UUID
 
 import pytest
 
-from lifecycle.api.clock import run_virtual
+from lifecycle.api.loop.clock import run_virtual
 from lifecycle.api.resources import resource
 from lifecycle.cluster.linux.machine_facts import machine_capacity
 from lifecycle.cri.hollow.runtime import HollowRuntime

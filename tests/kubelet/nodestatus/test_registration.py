@@ -9,9 +9,9 @@ from typing import Any
 
 import pytest
 
-from lifecycle.api.clock import run_virtual
+from lifecycle.api.http.wire import Request, Response
+from lifecycle.api.loop.clock import run_virtual
 from lifecycle.api.resources import resource
-from lifecycle.api.wire import Request, Response
 from lifecycle.client.rest import Client
 from lifecycle.cri.hollow.runtime import HollowRuntime
 from lifecycle.kubelet.kubelet_node_status import Machine, NodeRegistration

@@ -5,9 +5,9 @@ from __future__ import annotations
 import asyncio
 from typing import Any
 
-from lifecycle.api.clock import run_virtual
+from lifecycle.api.http.wire import Object
+from lifecycle.api.loop.clock import run_virtual
 from lifecycle.api.resources import resource
-from lifecycle.api.wire import Object
 from lifecycle.kubelet.container.container_facts import expand_command_only_static
 from tests.kubelet.small_cluster import small_cluster
 from tests.kubelet.test_kubelet import ONE_NODE, nginx

@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from typing import Any
 
-from lifecycle.api.wire import Object
+from lifecycle.api.http.wire import Object
 
 Answer = tuple[int, str]
 Question = tuple[str, str, dict[str, str]]

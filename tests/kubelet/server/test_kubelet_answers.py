@@ -9,8 +9,8 @@ import json
 from pathlib import Path
 from urllib.parse import parse_qs
 
-from lifecycle.api.clock import run_virtual
-from lifecycle.api.wire import Request
+from lifecycle.api.http.wire import Request
+from lifecycle.api.loop.clock import run_virtual
 from tests.kubelet.server.questions import PODS, QUESTIONS, Answer, masked, settled
 from tests.kubelet.server.test_server import text
 from tests.kubelet.small_cluster import SmallCluster, small_cluster

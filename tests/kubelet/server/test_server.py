@@ -14,12 +14,12 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from lifecycle.api import fast_json
-from lifecycle.api.clock import run_virtual
+from lifecycle.api.http.wire import Request, Response, UserInfo
+from lifecycle.api.httpstream.spdy_frames import DICTIONARY, FrameDecoder, FrameEncoder
+from lifecycle.api.httpstream.websocket import BINARY, WebSocket, frame, unmasked
+from lifecycle.api.loop.clock import run_virtual
 from lifecycle.api.resources import resource
-from lifecycle.api.spdy_frames import DICTIONARY, FrameDecoder, FrameEncoder
 from lifecycle.api.status import StatusError
-from lifecycle.api.websocket import BINARY, WebSocket, frame, unmasked
-from lifecycle.api.wire import Request, Response, UserInfo
 from lifecycle.cluster.kubelet_connections import KubeletConnection
 from lifecycle.cri.apis.errors import RuntimeServiceError
 from lifecycle.cri.log_format import format_entry

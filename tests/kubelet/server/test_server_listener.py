@@ -78,7 +78,7 @@ def test_a_token_is_shown_to_the_api_server() -> None:
             wanted = {"apiVersion": "authentication.k8s.io/v1", "kind": "TokenRequest", "spec": {"audiences": []}}
             path = resource("serviceaccounts").path("default", "default", "token")
             made = await cluster.admin.request("POST", path, obj=wanted)
-            from lifecycle.api.wire import Request
+            from lifecycle.api.http.wire import Request
 
             token = (made.obj or {})["status"]["token"]
             user = await auth.authenticate(Request("GET", "/pods", headers={"authorization": f"Bearer {token}"}))

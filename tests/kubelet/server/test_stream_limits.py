@@ -6,12 +6,12 @@ import asyncio
 
 import pytest
 
-from lifecycle.api.clock import run_virtual
-from lifecycle.api.spdy import MAX_STREAMS
-from lifecycle.api.spdy_frames import RST_STREAM, SYN_REPLY, FrameDecoder, FrameEncoder
-from lifecycle.api.unread import UNREAD
-from lifecycle.api.websocket import frame
-from lifecycle.api.wire import Request
+from lifecycle.api.http.wire import Request
+from lifecycle.api.httpstream.spdy import MAX_STREAMS
+from lifecycle.api.httpstream.spdy_frames import RST_STREAM, SYN_REPLY, FrameDecoder, FrameEncoder
+from lifecycle.api.httpstream.unread import UNREAD
+from lifecycle.api.httpstream.websocket import frame
+from lifecycle.api.loop.clock import run_virtual
 from lifecycle.cri.apis.errors import RuntimeServiceError
 from lifecycle.cri.apis.streams import Streams
 from lifecycle.kubelet.server import port_forward, remote_command

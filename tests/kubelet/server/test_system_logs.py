@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from lifecycle.api.wire import Request, Response
+from lifecycle.api.http.wire import Request, Response
 from lifecycle.kubelet.server.system_logs import PIECE, SystemLogs
 
 HEAD = '<!doctype html>\n<meta name="viewport" content="width=device-width">\n<pre>\n'

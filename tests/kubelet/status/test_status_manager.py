@@ -5,9 +5,9 @@ from __future__ import annotations
 import asyncio
 from typing import Any, cast
 
-from lifecycle.api.clock import Clock, run_virtual
+from lifecycle.api.http.wire import Object
+from lifecycle.api.loop.clock import Clock, run_virtual
 from lifecycle.api.status import failure
-from lifecycle.api.wire import Object
 from lifecycle.kubelet.status.status_manager import StatusManager
 
 

@@ -8,10 +8,10 @@ from typing import Any
 
 import pytest
 
-from lifecycle.api.clock import Clock, format_time, run_virtual
+from lifecycle.api.http.wire import Object
+from lifecycle.api.loop.clock import Clock, format_time, run_virtual
 from lifecycle.api.resources import Resource
 from lifecycle.api.status import StatusError, forbidden
-from lifecycle.api.wire import Object
 from lifecycle.kubelet.token.token_manager import TokenManager
 
 HOUR = 3600

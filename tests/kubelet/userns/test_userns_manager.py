@@ -9,7 +9,7 @@ from typing import Any
 
 import pytest
 
-from lifecycle.api.wire import Object
+from lifecycle.api.http.wire import Object
 from lifecycle.kubelet.config.directories import PodDirectories
 from lifecycle.kubelet.runtime_state import RuntimeState
 from lifecycle.kubelet.userns.userns_manager import IDS_PER_POD, UsernsError, UsernsManager, parse_mappings

@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from lifecycle.api.wire import Object
+from lifecycle.api.http.wire import Object
 from lifecycle.kubelet.volume.empty_dir import NotedMounter, memory_size, set_up, tear_down
 
 Mi = 1 << 20

@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from lifecycle.api.wire import Object
+from lifecycle.api.http.wire import Object
 from tests.conftest import unavailable
 from tests.kubelet.volumemanager.test_volumes import PROJECTED, Cluster, manager, mount, pod
 

@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from lifecycle.api.wire import Object
+from lifecycle.api.http.wire import Object
 from lifecycle.kubelet.volume.atomic_writer import FileProjection
 from lifecycle.kubelet.volume.payloads import VolumeError, volume_payload
 

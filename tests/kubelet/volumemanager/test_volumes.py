@@ -14,8 +14,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from lifecycle.api.clock import Clock, run_virtual
-from lifecycle.api.wire import Object
+from lifecycle.api.http.wire import Object
+from lifecycle.api.loop.clock import Clock, run_virtual
 from lifecycle.kubelet.config.directories import PodDirectories
 from lifecycle.kubelet.container.expansion import expand
 from lifecycle.kubelet.container.runtime_helper import ContainerEnvironmentError

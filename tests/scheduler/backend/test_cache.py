@@ -9,7 +9,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from lifecycle.api.wire import Object
+from lifecycle.api.http.wire import Object
 from lifecycle.scheduler.backend.cache.cache import Cache
 from lifecycle.scheduler.backend.cache.node_tree import NodeTree, zone_key
 from lifecycle.scheduler.backend.cache.snapshot import Snapshot

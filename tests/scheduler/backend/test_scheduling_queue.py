@@ -6,8 +6,8 @@ import asyncio
 from collections.abc import Collection, Coroutine
 from typing import Any
 
-from lifecycle.api.clock import Clock, run_virtual
-from lifecycle.api.wire import Object
+from lifecycle.api.http.wire import Object
+from lifecycle.api.loop.clock import Clock, run_virtual
 from lifecycle.scheduler.backend.queue.scheduling_queue import SchedulingQueue
 from lifecycle.scheduler.framework.events import FORCE_ACTIVATE
 from lifecycle.scheduler.framework.interface import PreEnqueuePlugin

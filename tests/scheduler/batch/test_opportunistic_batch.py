@@ -9,7 +9,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from lifecycle.api.wire import Object
+from lifecycle.api.http.wire import Object
 from lifecycle.scheduler.backend.queue.nominator import Nominator
 from lifecycle.scheduler.batch.equivalence import Equivalence
 from lifecycle.scheduler.batch.opportunistic_batch import OpportunisticBatch

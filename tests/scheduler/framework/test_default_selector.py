@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from lifecycle.api.wire import Object
+from lifecycle.api.http.wire import Object
 from lifecycle.scheduler.framework.default_selector import default_selector
 from lifecycle.scheduler.framework.normalize_score import default_normalize_score
 

@@ -8,8 +8,8 @@ from typing import Any
 
 import pytest
 
-from lifecycle.api.clock import run_virtual
-from lifecycle.api.wire import Object
+from lifecycle.api.http.wire import Object
+from lifecycle.api.loop.clock import run_virtual
 from lifecycle.scheduler.config import ConfigurationError, Profile
 from lifecycle.scheduler.framework.cycle_state import CycleState, NotFoundError
 from lifecycle.scheduler.framework.interface import (

@@ -8,8 +8,8 @@ from unittest.mock import patch
 from hypothesis import given
 from hypothesis import strategies as st
 
+from lifecycle.api.http.wire import Object
 from lifecycle.api.labels import EVERYTHING, NOTHING, Selector, parse_selector
-from lifecycle.api.wire import Object
 from lifecycle.scheduler.framework.kinds_of_pods import KindsOfPods
 from lifecycle.scheduler.framework.node_info import NodeInfo, PodInfo
 from tests.scheduler.cluster_model import make_node, make_pod

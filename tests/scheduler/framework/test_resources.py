@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from lifecycle.api.wire import Object
+from lifecycle.api.http.wire import Object
 from lifecycle.scheduler.backend.cache.cache import Cache
 from lifecycle.scheduler.framework.resources import non_zero_requests, pod_requests
 from tests.scheduler.cluster_model import make_node

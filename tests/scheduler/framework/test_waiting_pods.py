@@ -7,7 +7,7 @@ from collections.abc import Callable
 
 import pytest
 
-from lifecycle.api.clock import run_virtual
+from lifecycle.api.loop.clock import run_virtual
 from lifecycle.scheduler.framework.runtime.waiting_pods_map import WaitingPodEntry, WaitingPodsMap
 from lifecycle.scheduler.framework.status import Code
 from tests.scheduler.cluster_model import make_pod

@@ -7,6 +7,7 @@ from __future__ import annotations
 import re
 from typing import Any
 
+from lifecycle.agreements.apiserver.initializers import Stage
 from lifecycle.agreements.claim_checks.admitting import (
     POD,
     Watchman,
@@ -18,8 +19,7 @@ from lifecycle.agreements.claim_checks.admitting import (
     stored,
     use,
 )
-from lifecycle.agreements.initializers import Stage
-from lifecycle.api.wire import UserInfo
+from lifecycle.api.http.wire import UserInfo
 from lifecycle.apiserver.admission.priority import Priority
 from lifecycle.client.rest import Client
 from lifecycle.compare.claims import check, every, rebuilt

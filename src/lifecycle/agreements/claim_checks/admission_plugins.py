@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from copy import deepcopy
 
-from lifecycle.agreements.admission import added, moment
+from lifecycle.agreements.apiserver.admission import added, moment
+from lifecycle.agreements.apiserver.initializers import Stage
 from lifecycle.agreements.claim_checks.admitting import (
     POD,
     play,
@@ -13,10 +14,9 @@ from lifecycle.agreements.claim_checks.admitting import (
     refused,
     use,
 )
-from lifecycle.agreements.initializers import Stage
+from lifecycle.api.http.wire import Object
 from lifecycle.api.resources import resource
 from lifecycle.api.status import StatusError
-from lifecycle.api.wire import Object
 from lifecycle.apiserver.admission.attributes import CREATE, Attributes
 from lifecycle.apiserver.admission.chain import PODS, Plugin
 from lifecycle.apiserver.admission.limit_ranger import LimitRanger

@@ -4,12 +4,12 @@ InitialResources, LimitRanger, ResourceQuota.
 
 from __future__ import annotations
 
-from lifecycle.agreements.admission import added, moment
+from lifecycle.agreements.apiserver.admission import added, moment
 from lifecycle.agreements.claim_checks.admission_plugins import admitted, limits_of
 from lifecycle.agreements.claim_checks.admitting import POD, at, pod
 from lifecycle.agreements.claim_checks.on_a_loop import on_a_loop
+from lifecycle.api.http.wire import Object
 from lifecycle.api.status import StatusError
-from lifecycle.api.wire import Object
 from lifecycle.apiserver.admission.attributes import CREATE, Attributes
 from lifecycle.apiserver.admission.resource_quota import ResourceQuota, UpdateStatus
 from lifecycle.apiserver.storage.object_reader import StaticReader

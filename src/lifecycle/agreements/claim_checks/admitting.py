@@ -7,10 +7,10 @@ from __future__ import annotations
 from collections.abc import Awaitable, Callable
 from typing import Any
 
-from lifecycle.agreements.initializers import Stage, with_initializers
+from lifecycle.agreements.apiserver.initializers import Stage, with_initializers
+from lifecycle.api.http.wire import Object
 from lifecycle.api.resources import resource
 from lifecycle.api.status import StatusError
-from lifecycle.api.wire import Object
 from lifecycle.apiserver.admission.attributes import Attributes
 from lifecycle.apiserver.admission.chain import PODS, Plugin
 from lifecycle.client.rest import Client

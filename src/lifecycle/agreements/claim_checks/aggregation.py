@@ -13,8 +13,15 @@ from typing import Any
 import aiohttp
 
 from lifecycle.agreements.claim_checks.on_a_loop import on_a_loop
-from lifecycle.api.clock import Clock
-from lifecycle.api.wire import MASTERS, Object, Request, RequestInfo, Response, UserInfo
+from lifecycle.api.http.wire import (
+    MASTERS,
+    Object,
+    Request,
+    RequestInfo,
+    Response,
+    UserInfo,
+)
+from lifecycle.api.loop.clock import Clock
 from lifecycle.apiserver.aggregation.aggregator import Aggregator
 from lifecycle.apiserver.aggregation.backend import Trust
 from lifecycle.apiserver.aggregation.front_proxy import FrontProxy

@@ -10,7 +10,7 @@ from cryptography import x509
 from cryptography.hazmat.primitives.serialization import Encoding
 
 from lifecycle.agreements.claim_checks.on_a_loop import on_a_loop
-from lifecycle.api.wire import Object, Request, RequestInfo, Response, UserInfo
+from lifecycle.api.http.wire import Object, Request, RequestInfo, Response, UserInfo
 from lifecycle.apiserver.authn.authenticator import (
     AuthenticationError,
     Identity,

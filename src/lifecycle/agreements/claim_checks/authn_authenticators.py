@@ -12,9 +12,9 @@ from lifecycle.agreements.claim_checks.authenticating import (
     standard,
 )
 from lifecycle.agreements.claim_checks.on_a_loop import on_a_loop
-from lifecycle.api.clock import Clock
+from lifecycle.api.http.wire import Request
+from lifecycle.api.loop.clock import Clock
 from lifecycle.api.names import NameSource
-from lifecycle.api.wire import Request
 from lifecycle.apiserver.admission.default_plugins import default_plugins
 from lifecycle.apiserver.authn.authenticator import (
     AuthenticationError,

@@ -14,7 +14,7 @@ from lifecycle.agreements.claim_checks.authenticating import (
     standard,
     words,
 )
-from lifecycle.api.clock import Clock
+from lifecycle.api.loop.clock import Clock
 from lifecycle.api.names import NameSource
 from lifecycle.apiserver.authn.authenticator import (
     Identity,

@@ -13,7 +13,7 @@ from lifecycle.agreements.claim_checks.authenticating import (
     through,
     words,
 )
-from lifecycle.api.wire import Request
+from lifecycle.api.http.wire import Request
 from lifecycle.compare.claims import check, rebuilt
 from lifecycle.inspector import Recording
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import asyncio
 
 from lifecycle.agreements.claim_checks.on_a_loop import on_a_loop
-from lifecycle.api.wire import Object, Request, RequestInfo, Response, UserInfo
+from lifecycle.api.http.wire import Object, Request, RequestInfo, Response, UserInfo
 from lifecycle.apiserver.authz.authorizer import (
     Authorizer,
     Decision,

@@ -8,8 +8,8 @@ from pathlib import Path
 
 from lifecycle.agreements.claim_checks.authorizing import JANE, Fixed, asked
 from lifecycle.agreements.claim_checks.on_a_loop import on_a_loop
-from lifecycle.api.clock import Clock
-from lifecycle.api.wire import UserInfo
+from lifecycle.api.http.wire import UserInfo
+from lifecycle.api.loop.clock import Clock
 from lifecycle.apiserver.authz.abac import read_policy_file
 from lifecycle.apiserver.authz.always import AlwaysAllow, AlwaysDeny
 from lifecycle.apiserver.authz.authorizer import (

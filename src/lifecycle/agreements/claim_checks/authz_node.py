@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from lifecycle.agreements.authorization import questions
+from lifecycle.agreements.apiserver.authorization import questions
 from lifecycle.agreements.claim_checks.authorizing import asked
-from lifecycle.api.wire import Object, UserInfo
+from lifecycle.api.http.wire import Object, UserInfo
 from lifecycle.apiserver.authz.node import NodeAuthorizer
 from lifecycle.apiserver.storage.object_reader import StaticReader
 from lifecycle.compare.claims import Partly, check, rebuilt

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from lifecycle.agreements.authorization import questions, recorded_policy
+from lifecycle.agreements.apiserver.authorization import questions, recorded_policy
 from lifecycle.agreements.claim_checks.authorizing import (
     BY_RBAC,
     JANE,
@@ -12,8 +12,8 @@ from lifecycle.agreements.claim_checks.authorizing import (
     asked,
     binding,
 )
+from lifecycle.api.http.wire import Object, UserInfo
 from lifecycle.api.resources import Resource
-from lifecycle.api.wire import Object, UserInfo
 from lifecycle.apiserver.authz.rbac import RBACAuthorizer
 from lifecycle.apiserver.storage.object_reader import StaticReader
 from lifecycle.compare.claims import check, rebuilt

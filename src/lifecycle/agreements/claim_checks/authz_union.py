@@ -4,7 +4,7 @@ access reviews, and to ours.
 
 from __future__ import annotations
 
-from lifecycle.agreements.authorization import REFUSALS, questions
+from lifecycle.agreements.apiserver.authorization import REFUSALS, questions
 from lifecycle.agreements.claim_checks.authorizing import (
     BY_RBAC,
     DENY,
@@ -17,8 +17,8 @@ from lifecycle.agreements.claim_checks.authorizing import (
     binding,
     status,
 )
-from lifecycle.api.clock import Clock
-from lifecycle.api.wire import Object, RequestInfo, UserInfo
+from lifecycle.api.http.wire import Object, RequestInfo, UserInfo
+from lifecycle.api.loop.clock import Clock
 from lifecycle.apiserver.authz.authorizer import (
     ALLOW,
     NO_OPINION,

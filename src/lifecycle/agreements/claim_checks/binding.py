@@ -7,12 +7,12 @@ from __future__ import annotations
 from functools import cache
 from typing import Any
 
-from lifecycle.agreements.binding import NODES, PODS, binding_request
+from lifecycle.agreements.controllers.replica_sets import RecordedJourney
 from lifecycle.agreements.own_server import own_server
-from lifecycle.agreements.replica_sets import RecordedJourney
-from lifecycle.agreements.scheduling import pods_of
+from lifecycle.agreements.scheduler.binding import NODES, PODS, binding_request
+from lifecycle.agreements.scheduler.scheduling import pods_of
+from lifecycle.api.http.wire import Object
 from lifecycle.api.resources import resource
-from lifecycle.api.wire import Object
 from lifecycle.client.rest import Client
 from lifecycle.cluster.rehearsal import on_virtual_time
 from lifecycle.compare.claims import Partly, check, every, rebuilt

@@ -6,9 +6,9 @@ from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import Any
 
-from lifecycle.agreements.played_nodes import settled
-from lifecycle.agreements.pod_sync import recorded_cgroups
-from lifecycle.api.wire import Object
+from lifecycle.agreements.kubelet.played_nodes import settled
+from lifecycle.agreements.kubelet.pod_sync import recorded_cgroups
+from lifecycle.api.http.wire import Object
 from lifecycle.compare.claims import Partly, check, rebuilt
 from lifecycle.inspector import Recording
 from lifecycle.kubelet.cm.cgroup_manager import CgroupError, CgroupManager

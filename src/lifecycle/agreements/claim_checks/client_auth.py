@@ -12,8 +12,8 @@ from typing import Any, cast
 
 from lifecycle.agreements.claim_checks.authenticating import exchange_at, words
 from lifecycle.agreements.claim_checks.on_a_loop import on_a_loop
-from lifecycle.api.clock import Clock
-from lifecycle.api.wire import Request, Response
+from lifecycle.api.http.wire import Request, Response
+from lifecycle.api.loop.clock import Clock
 from lifecycle.apiserver.authn.options import (
     AuthenticationOptions,
     build_authentication,

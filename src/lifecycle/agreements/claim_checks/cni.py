@@ -15,11 +15,11 @@ from typing import Any
 from unittest.mock import patch
 
 from lifecycle.agreements.claim_checks.on_a_loop import on_a_loop
-from lifecycle.agreements.pod_networking import (
+from lifecycle.agreements.cni.pod_networking import (
     cni_conf,
     recorded_results,
 )
-from lifecycle.api.pod_dns import DNSConfig, pod_dns
+from lifecycle.api.pods.dns import DNSConfig, pod_dns
 from lifecycle.cluster.one_node import OneNode, on_one_node
 from lifecycle.cni import config
 from lifecycle.cni.errors import CNIError

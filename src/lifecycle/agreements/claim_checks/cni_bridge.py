@@ -14,7 +14,7 @@ from lifecycle.agreements.claim_checks.cni import (
     node_texts,
     pods_results,
 )
-from lifecycle.agreements.pod_networking import (
+from lifecycle.agreements.cni.pod_networking import (
     expected_in_pod,
     namespaces,
 )

@@ -5,11 +5,15 @@ our own kubelet.
 from __future__ import annotations
 
 from lifecycle.agreements.claim_checks.kubelet_status import POD, story
-from lifecycle.agreements.container_start import STARTING, inspected, order_of_events
-from lifecycle.agreements.kubelet_scene import scene
-from lifecycle.agreements.pod_status import Played
-from lifecycle.api.clock import Clock
-from lifecycle.api.wire import Object
+from lifecycle.agreements.cri.container_start import (
+    STARTING,
+    inspected,
+    order_of_events,
+)
+from lifecycle.agreements.kubelet.kubelet_scene import scene
+from lifecycle.agreements.kubelet.pod_status import Played
+from lifecycle.api.http.wire import Object
+from lifecycle.api.loop.clock import Clock
 from lifecycle.cluster.rehearsal import on_virtual_time
 from lifecycle.compare.claims import Partly, check, rebuilt, some
 from lifecycle.cri.apis.container import ContainerConfig

@@ -6,7 +6,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from lifecycle.api.wire import Object
+from lifecycle.api.http.wire import Object
 from lifecycle.cluster.rehearsal import on_virtual_time
 from lifecycle.compare.claims import Partly, check, rebuilt, some
 from lifecycle.cri.hollow.runtime import HollowRuntime

@@ -13,7 +13,7 @@ from tempfile import TemporaryDirectory
 from typing import Any
 
 from lifecycle.agreements.claim_checks.on_a_loop import on_a_loop
-from lifecycle.agreements.container_runtime import CONTAINERS, PODS, documents
+from lifecycle.agreements.cri.container_runtime import CONTAINERS, PODS, documents
 from lifecycle.cluster.one_node import OneNode, on_one_node
 from lifecycle.compare.claims import Partly, check, every, rebuilt
 from lifecycle.cri.apis.container import ContainerConfig, ContainerMetadata

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from lifecycle.agreements.claim_checks.scheduler import hand_over, node, pod
-from lifecycle.agreements.scheduling import NOBODYS
+from lifecycle.agreements.scheduler.scheduling import NOBODYS
 from lifecycle.compare.claims import check, rebuilt
 from lifecycle.historical.scheduler.policy import GenericScheduler, parse_policy
 from lifecycle.inspector import Recording

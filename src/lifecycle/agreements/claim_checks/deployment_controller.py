@@ -8,7 +8,7 @@ from lifecycle.agreements.claim_checks.deployment_life import DEPLOYMENTS, life
 from lifecycle.agreements.claim_checks.played_deployments import (
     a_named_deployment,
 )
-from lifecycle.api.clock import Clock
+from lifecycle.api.loop.clock import Clock
 from lifecycle.api.names import NameSource
 from lifecycle.client.shared_informer import SharedInformerFactory
 from lifecycle.cluster.rehearsal import RehearsedCluster, rehearse

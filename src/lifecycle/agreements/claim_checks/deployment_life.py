@@ -9,9 +9,9 @@ from functools import cache
 from lifecycle.agreements.claim_checks.played_deployments import (
     a_deployment,
 )
+from lifecycle.api.http.wire import Object
 from lifecycle.api.resources import resource
 from lifecycle.api.tracing import Span, listening
-from lifecycle.api.wire import Object
 from lifecycle.cluster.rehearsal import Asked, RehearsedCluster, rehearse
 from lifecycle.inspector import Recording
 

@@ -10,7 +10,7 @@ from lifecycle.agreements.claim_checks.deployment_life import (
     journey,
     life,
 )
-from lifecycle.api.wire import Object
+from lifecycle.api.http.wire import Object
 from lifecycle.compare.claims import Partly, check, rebuilt
 from lifecycle.inspector import Recording
 

@@ -8,7 +8,7 @@ from lifecycle.agreements.claim_checks.deployment_life import journey, life
 from lifecycle.agreements.claim_checks.played_deployments import (
     a_deployment,
 )
-from lifecycle.api.wire import Object
+from lifecycle.api.http.wire import Object
 from lifecycle.compare.claims import check, rebuilt
 from lifecycle.controllers.deployment.deployment_util import deployment_complete
 from lifecycle.inspector import Recording

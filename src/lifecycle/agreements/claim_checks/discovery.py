@@ -12,11 +12,15 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
-from lifecycle.agreements.discovery import recorded_groups
-from lifecycle.agreements.remembering_server import RememberingServer, now, typed_at
-from lifecycle.agreements.request_transport import journey
-from lifecycle.agreements.traced_requests import traced_requests
-from lifecycle.api.wire import Request, Response
+from lifecycle.agreements.apiserver.discovery import recorded_groups
+from lifecycle.agreements.apiserver.remembering_server import (
+    RememberingServer,
+    now,
+    typed_at,
+)
+from lifecycle.agreements.kubectl.request_transport import journey
+from lifecycle.agreements.kubectl.traced_requests import traced_requests
+from lifecycle.api.http.wire import Request, Response
 from lifecycle.client.rest import Client
 from lifecycle.compare.claims import Partly, check, rebuilt, some
 from lifecycle.inspector import Recording

@@ -7,8 +7,8 @@ from __future__ import annotations
 from typing import Any, cast
 
 from lifecycle.agreements.dns_answers import DigAnswer, parse_dig
-from lifecycle.api.clock import Clock
-from lifecycle.api.wire import Object
+from lifecycle.api.http.wire import Object
+from lifecycle.api.loop.clock import Clock
 from lifecycle.client.indexer import Indexer
 from lifecycle.client.rest import Client
 from lifecycle.client.shared_informer import SharedInformerFactory

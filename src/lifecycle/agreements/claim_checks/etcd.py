@@ -7,11 +7,15 @@ from __future__ import annotations
 import asyncio
 from typing import Any
 
-from lifecycle.agreements.etcd import objects_from_api, recorded_keys, recorded_values
-from lifecycle.agreements.resource_handling import on_a_server
+from lifecycle.agreements.apiserver.resource_handling import on_a_server
+from lifecycle.agreements.etcd.keys_and_values import (
+    objects_from_api,
+    recorded_keys,
+    recorded_values,
+)
+from lifecycle.api.http.wire import Object
 from lifecycle.api.resources import resource
 from lifecycle.api.status import StatusError
-from lifecycle.api.wire import Object
 from lifecycle.apiserver.registry.scope import RequestScope
 from lifecycle.apiserver.server.generic_api_server import GenericAPIServer
 from lifecycle.client.rest import Client

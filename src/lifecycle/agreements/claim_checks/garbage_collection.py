@@ -9,9 +9,9 @@ from functools import cache
 from typing import Any
 
 from lifecycle.agreements.claim_checks.played_deployments import a_deployment
+from lifecycle.api.http.wire import Object
 from lifecycle.api.resources import resource
 from lifecycle.api.status import StatusError
-from lifecycle.api.wire import Object
 from lifecycle.client.rest import MERGE_PATCH, STRATEGIC_MERGE_PATCH
 from lifecycle.cluster.rehearsal import RehearsedCluster, rehearse
 from lifecycle.compare.claims import Partly, check, rebuilt

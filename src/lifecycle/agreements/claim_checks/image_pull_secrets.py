@@ -7,7 +7,7 @@ from __future__ import annotations
 import base64
 import json
 
-from lifecycle.api.wire import Object
+from lifecycle.api.http.wire import Object
 from lifecycle.cluster.one_node import OneNode, on_one_node
 from lifecycle.compare.claims import rebuilt
 

@@ -11,9 +11,9 @@ from functools import cache
 from typing import Any
 
 from lifecycle.agreements.own_server import own_server
+from lifecycle.api.http.wire import Object, Request, Response
 from lifecycle.api.labels import selector_from_labels
 from lifecycle.api.resources import resource
-from lifecycle.api.wire import Object, Request, Response
 from lifecycle.client.listers import Lister
 from lifecycle.client.rest import Client, Transport
 from lifecycle.client.shared_informer import SharedInformerFactory

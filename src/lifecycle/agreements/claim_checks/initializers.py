@@ -7,16 +7,16 @@ from __future__ import annotations
 import asyncio
 from collections.abc import Awaitable, Callable, Mapping
 
-from lifecycle.agreements.claim_checks.admitting import pod
-from lifecycle.agreements.initializers import (
+from lifecycle.agreements.apiserver.initializers import (
     CONFIGURATIONS,
     Stage,
     resources_of,
     with_initializers,
 )
+from lifecycle.agreements.claim_checks.admitting import pod
+from lifecycle.api.http.wire import Object
 from lifecycle.api.resources import resource
 from lifecycle.api.status import StatusError
-from lifecycle.api.wire import Object
 from lifecycle.client.rest import Client
 from lifecycle.compare.claims import check, rebuilt, some
 from lifecycle.historical.controllers.initializer_controller import Work

@@ -14,7 +14,7 @@ from lifecycle.agreements.claim_checks.cni import (
     kubelet_attaches_pods,
     pods_results,
 )
-from lifecycle.agreements.overlay import recorded_nodes
+from lifecycle.agreements.cni.overlay import recorded_nodes
 from lifecycle.cni.invoke import Args, exec_plugin_now, find_in_path
 from lifecycle.cni.paper_netlink import PaperNetlink, attach_on_paper
 from lifecycle.cni.plugins.host_local import plugin

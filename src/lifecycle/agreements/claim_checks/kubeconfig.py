@@ -1,5 +1,5 @@
 """Claims about kubeconfigs, put to our loader. The same behaviour is held against real
-kubectls in `lifecycle.agreements.kubeconfig`.
+kubectls in `lifecycle.agreements.kubectl.kubeconfig`.
 """
 
 from __future__ import annotations

@@ -7,7 +7,10 @@ from __future__ import annotations
 import tempfile
 from pathlib import Path
 
-from lifecycle.agreements.remembering_server import RememberingServer, typed_at
+from lifecycle.agreements.apiserver.remembering_server import (
+    RememberingServer,
+    typed_at,
+)
 from lifecycle.api import protobuf
 from lifecycle.compare.claims import Partly, rebuilt
 

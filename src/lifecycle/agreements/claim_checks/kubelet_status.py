@@ -9,11 +9,11 @@ from itertools import product
 from pathlib import Path
 from typing import Any, cast
 
-from lifecycle.agreements.kubelet_scene import scene
-from lifecycle.agreements.pod_status import Played, phase_of, recorded
-from lifecycle.api.clock import Clock
-from lifecycle.api.pod_util import is_pod_phase_terminal
-from lifecycle.api.wire import Object
+from lifecycle.agreements.kubelet.kubelet_scene import scene
+from lifecycle.agreements.kubelet.pod_status import Played, phase_of, recorded
+from lifecycle.api.http.wire import Object
+from lifecycle.api.loop.clock import Clock
+from lifecycle.api.pods.pod_util import is_pod_phase_terminal
 from lifecycle.cluster.rehearsal import on_virtual_time
 from lifecycle.compare.claims import Partly, check, every, rebuilt
 from lifecycle.inspector import Recording

@@ -8,8 +8,8 @@ import asyncio
 from itertools import pairwise
 
 from lifecycle.agreements.claim_checks.recorded_kubelets import with_kubelets
-from lifecycle.agreements.played_nodes import settled, system_objects
-from lifecycle.agreements.pod_sync import inspected
+from lifecycle.agreements.kubelet.played_nodes import settled, system_objects
+from lifecycle.agreements.kubelet.pod_sync import inspected
 from lifecycle.api.resources import resource
 from lifecycle.cluster.one_node import OneNode, on_one_node
 from lifecycle.compare.claims import Partly, check, rebuilt

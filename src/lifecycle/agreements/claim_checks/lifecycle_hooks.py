@@ -9,10 +9,10 @@ from typing import Any, cast
 
 from lifecycle.agreements.claim_checks.container_start import configs, generated_config
 from lifecycle.agreements.claim_checks.kubelet_status import story
-from lifecycle.agreements.kubelet_scene import scene
-from lifecycle.agreements.pod_status import Played
+from lifecycle.agreements.kubelet.kubelet_scene import scene
+from lifecycle.agreements.kubelet.pod_status import Played
 from lifecycle.api import fast_json
-from lifecycle.api.wire import Object
+from lifecycle.api.http.wire import Object
 from lifecycle.cluster.rehearsal import on_virtual_time
 from lifecycle.compare.claims import Partly, check, rebuilt
 from lifecycle.cri.apis.pod_network import NO_TLS, HTTPAnswer, HTTPRequest

@@ -10,8 +10,8 @@ import sys
 from dataclasses import replace
 
 from lifecycle.agreements.claim_checks.cri import CONTAINER, POD, first_calls, has_nodes
-from lifecycle.agreements.container_runtime import PODS, all_documents, documents
-from lifecycle.api.wire import Object
+from lifecycle.agreements.cri.container_runtime import PODS, all_documents, documents
+from lifecycle.api.http.wire import Object
 from lifecycle.compare.claims import Partly, check, rebuilt
 from lifecycle.cri.oci_spec import (
     Spec,

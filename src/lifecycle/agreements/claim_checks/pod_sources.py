@@ -8,9 +8,9 @@ import asyncio
 from pathlib import Path
 
 from lifecycle.agreements.claim_checks.recorded_kubelets import requests, with_kubelets
-from lifecycle.agreements.played_nodes import settled
-from lifecycle.api.clock import Clock, parse_time
-from lifecycle.api.wire import Object
+from lifecycle.agreements.kubelet.played_nodes import settled
+from lifecycle.api.http.wire import Object
+from lifecycle.api.loop.clock import Clock, parse_time
 from lifecycle.cluster.one_node import OneNode, on_one_node
 from lifecycle.compare.claims import Partly, check, rebuilt
 from lifecycle.inspector import Recording

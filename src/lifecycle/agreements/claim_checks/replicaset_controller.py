@@ -10,10 +10,10 @@ from typing import Any, cast
 
 from lifecycle.agreements.claim_checks.deployment_life import journey, life
 from lifecycle.agreements.claim_checks.played_deployments import a_deployment
-from lifecycle.api.clock import Clock
+from lifecycle.api.http.wire import Object
+from lifecycle.api.loop.clock import Clock
 from lifecycle.api.resources import resource
 from lifecycle.api.status import failure
-from lifecycle.api.wire import Object
 from lifecycle.cluster.rehearsal import RehearsedCluster, on_virtual_time, rehearse
 from lifecycle.compare.claims import Partly, check, rebuilt
 from lifecycle.controllers.expectations import ControllerExpectations

@@ -4,10 +4,13 @@ in front of a server that remembers.
 
 from __future__ import annotations
 
+from lifecycle.agreements.apiserver.remembering_server import (
+    RememberingServer,
+    typed_at,
+)
 from lifecycle.agreements.claim_checks.kubectl import printed
-from lifecycle.agreements.remembering_server import RememberingServer, typed_at
-from lifecycle.agreements.request_transport import journey
-from lifecycle.agreements.traced_requests import traced_requests
+from lifecycle.agreements.kubectl.request_transport import journey
+from lifecycle.agreements.kubectl.traced_requests import traced_requests
 from lifecycle.compare.claims import check, rebuilt
 from lifecycle.inspector import Recording
 

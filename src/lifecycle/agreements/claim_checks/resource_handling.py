@@ -4,14 +4,14 @@ from __future__ import annotations
 
 from unittest.mock import patch
 
+from lifecycle.agreements.apiserver.resource_handling import on_a_server, stages_of
 from lifecycle.agreements.claim_checks.etcd import MAPS, config_map
-from lifecycle.agreements.request_transport import journey
-from lifecycle.agreements.resource_handling import on_a_server, stages_of
-from lifecycle.agreements.traced_requests import traced_requests
+from lifecycle.agreements.kubectl.request_transport import journey
+from lifecycle.agreements.kubectl.traced_requests import traced_requests
 from lifecycle.api import fast_json
+from lifecycle.api.http.wire import Object, Request, Response
 from lifecycle.api.resources import all_resources, resource
 from lifecycle.api.status import StatusError
-from lifecycle.api.wire import Object, Request, Response
 from lifecycle.apiserver.endpoints.resource_handler import ResourceHandler
 from lifecycle.apiserver.registry.scope import RequestScope
 from lifecycle.apiserver.server.generic_api_server import GenericAPIServer

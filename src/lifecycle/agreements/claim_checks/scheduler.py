@@ -12,10 +12,10 @@ import re
 from functools import cache
 from typing import Any
 
-from lifecycle.agreements.scheduling import decide_again, pods_of
-from lifecycle.api.clock import Clock
+from lifecycle.agreements.scheduler.scheduling import decide_again, pods_of
+from lifecycle.api.http.wire import Object
+from lifecycle.api.loop.clock import Clock
 from lifecycle.api.resources import resource
-from lifecycle.api.wire import Object
 from lifecycle.client.shared_informer import SharedInformerFactory
 from lifecycle.cluster.rehearsal import RehearsedCluster, on_virtual_time, rehearse
 from lifecycle.compare.claims import Partly, check, rebuilt, some

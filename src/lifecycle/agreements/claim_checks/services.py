@@ -9,10 +9,10 @@ import json
 from functools import lru_cache
 from typing import Any
 
-from lifecycle.api.clock import parse_time
+from lifecycle.api.http.wire import MASTERS, Object
+from lifecycle.api.loop.clock import parse_time
 from lifecycle.api.resources import resource
 from lifecycle.api.tracing import Span, listening
-from lifecycle.api.wire import MASTERS, Object
 from lifecycle.cluster.command_line import type_line
 from lifecycle.cluster.rehearsal import RehearsedCluster, rehearse
 from lifecycle.cluster.target import HandlerTarget

@@ -7,10 +7,10 @@ from __future__ import annotations
 import asyncio
 from functools import cache
 
-from lifecycle.agreements.played_nodes import settled
-from lifecycle.agreements.pod_sync import recorded_tree
+from lifecycle.agreements.kubelet.played_nodes import settled
+from lifecycle.agreements.kubelet.pod_sync import recorded_tree
+from lifecycle.api.http.wire import Object
 from lifecycle.api.resources import resource
-from lifecycle.api.wire import Object
 from lifecycle.cluster.one_node import OneNode, on_one_node
 from lifecycle.compare.claims import Partly, check, rebuilt
 from lifecycle.inspector import Recording

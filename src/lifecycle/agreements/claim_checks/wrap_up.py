@@ -8,7 +8,7 @@ import asyncio
 from collections import Counter
 from functools import cache
 
-from lifecycle.api.wire import Object
+from lifecycle.api.http.wire import Object
 from lifecycle.cluster.command_line import type_line
 from lifecycle.cluster.rehearsal import Asked, RehearsedCluster, rehearse
 from lifecycle.compare.claims import Partly, check, rebuilt

@@ -22,8 +22,8 @@ from lifecycle.api.cron.schedule import (
     Schedule,
     SpecSchedule,
 )
-from lifecycle.api.go_duration import parse_duration
-from lifecycle.api.go_format import go_quote
+from lifecycle.api.go.duration import parse_duration
+from lifecycle.api.go.format import go_quote
 
 DESCRIPTORS = {
     "@yearly": "0 0 1 1 *",

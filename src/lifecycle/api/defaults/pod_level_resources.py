@@ -10,12 +10,12 @@ Upstream: `pkg/apis/core/v1/defaults.go` (`defaultPodRequests`,
 
 from __future__ import annotations
 
-from lifecycle.api.pod_resources import (
+from lifecycle.api.http.wire import Object
+from lifecycle.api.pods.resources import (
     aggregate_container_limits,
     aggregate_container_requests,
     is_supported_pod_level_resource,
 )
-from lifecycle.api.wire import Object
 
 
 def set_pod_level_defaults(spec: Object) -> None:

@@ -17,7 +17,7 @@ from typing import Any
 
 from lifecycle.api.bounded_cache import short_lru_cache
 from lifecycle.api.defaults.resource_lists import round_up_resource_list
-from lifecycle.api.wire import Object
+from lifecycle.api.http.wire import Object
 
 _CONTAINER_LISTS = ("initContainers", "containers", "ephemeralContainers")
 _REFERENCE = re.compile(  # a repository, perhaps a tag, perhaps a digest

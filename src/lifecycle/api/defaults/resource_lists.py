@@ -5,7 +5,7 @@ Upstream: `pkg/apis/core/v1/defaults.go` (`SetDefaults_ResourceList`), v1.36.
 
 from __future__ import annotations
 
-from lifecycle.api.wire import Object
+from lifecycle.api.http.wire import Object
 
 
 def round_up_resource_list(amounts: Object | None) -> None:

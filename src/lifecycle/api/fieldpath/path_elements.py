@@ -23,8 +23,8 @@ from typing import Any
 
 from lifecycle.api import fast_json
 from lifecycle.api.bounded_cache import short_lru_cache, short_pair_cache
-from lifecycle.api.go_format import go_quote, go_value
-from lifecycle.api.go_json.encode import html_escape
+from lifecycle.api.go.format import go_quote, go_value
+from lifecycle.api.go.json.encode import html_escape
 
 SELF = "."
 REMEMBERED = 8192

@@ -22,10 +22,10 @@ import re
 from typing import Any
 
 from lifecycle.api import fast_json
-from lifecycle.api.go_json.as_sent import as_sent, is_as_sent, same_text, text_of
-from lifecycle.api.go_json.decode import wrong_type
-from lifecycle.api.go_json.encode import html_escape
-from lifecycle.api.key_order import in_key_order
+from lifecycle.api.go.json.as_sent import as_sent, is_as_sent, same_text, text_of
+from lifecycle.api.go.json.decode import wrong_type
+from lifecycle.api.go.json.encode import html_escape
+from lifecycle.api.go.key_order import in_key_order
 from lifecycle.api.status import PanicError, StatusError, bad_request, failure
 
 MAX_OPERATIONS = 10000

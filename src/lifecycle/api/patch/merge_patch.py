@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from lifecycle.api.key_order import in_key_order
+from lifecycle.api.go.key_order import in_key_order
 from lifecycle.api.status import bad_request
 
 

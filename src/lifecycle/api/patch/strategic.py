@@ -26,8 +26,8 @@ from __future__ import annotations
 
 from typing import Any
 
-from lifecycle.api.go_format import go_json_type, go_quote
-from lifecycle.api.go_json.decode import as_go_values
+from lifecycle.api.go.format import go_json_type, go_quote
+from lifecycle.api.go.json.decode import as_go_values
 from lifecycle.api.patch.strategic_errors import (
     DIRECTIVE,
     SET_ORDER,

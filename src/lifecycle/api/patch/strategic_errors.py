@@ -13,7 +13,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from lifecycle.api.go_format import go_json_type, go_value
+from lifecycle.api.go.format import go_json_type, go_value
 from lifecycle.api.status import PanicError, StatusError, failure
 
 DIRECTIVE = "$patch"

@@ -13,7 +13,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any
 
-from lifecycle.api.go_format import go_json_type, go_value
+from lifecycle.api.go.format import go_json_type, go_value
 from lifecycle.api.patch.strategic_errors import (
     DIRECTIVE,
     SET_ORDER,

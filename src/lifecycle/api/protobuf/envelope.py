@@ -15,12 +15,12 @@ from binascii import Error as Base64Error
 from functools import lru_cache
 from typing import Any
 
+from lifecycle.api.http.wire import Object
 from lifecycle.api.protobuf.decoder import decoder
 from lifecycle.api.protobuf.encoder import encoder
 from lifecycle.api.protobuf.fields import message_for
 from lifecycle.api.protobuf.leaves import raw_fields
 from lifecycle.api.protobuf.wire_format import delimited
-from lifecycle.api.wire import Object
 
 MAGIC = b"k8s\x00"
 """What every encoded object begins with."""

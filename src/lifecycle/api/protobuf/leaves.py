@@ -17,7 +17,7 @@ from typing import Any
 
 from lifecycle.api import fast_json
 from lifecycle.api.bounded_cache import short_lru_cache
-from lifecycle.api.clock import rfc3339
+from lifecycle.api.loop.clock import rfc3339
 from lifecycle.api.protobuf.wire_format import (
     LENGTH,
     VARINT,

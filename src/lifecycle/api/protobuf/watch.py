@@ -8,10 +8,10 @@ Upstream: `apimachinery/pkg/util/framer/framer.go` (`lengthDelimitedFrameWriter`
 
 from __future__ import annotations
 
+from lifecycle.api.http.wire import Object
 from lifecycle.api.protobuf.envelope import decode, encode
 from lifecycle.api.protobuf.leaves import raw_fields
 from lifecycle.api.protobuf.wire_format import delimited
-from lifecycle.api.wire import Object
 
 _HEADER = 4
 

@@ -18,13 +18,13 @@ from __future__ import annotations
 from typing import Any
 
 from lifecycle.api.bounded_cache import short_pair_cache
-from lifecycle.api.go_json.decode import wrong_type
+from lifecycle.api.go.json.decode import wrong_type
+from lifecycle.api.http.wire import Object
 from lifecycle.api.resources import all_resources
 from lifecycle.api.schema.decode_state import DecodeState, Path
 from lifecycle.api.schema.gotypes import json_fields, struct_for
 from lifecycle.api.schema.struct_decoder import struct_decoder
 from lifecycle.api.status import StatusError, bad_request
-from lifecycle.api.wire import Object
 
 _SCHEME = "pkg/api/legacyscheme/scheme.go:30"
 

@@ -10,8 +10,8 @@ from __future__ import annotations
 
 from typing import Any
 
-from lifecycle.api.go_json.decode import json_type
-from lifecycle.api.go_json.encode import go_float
+from lifecycle.api.go.json.decode import json_type
+from lifecycle.api.go.json.encode import go_float
 from lifecycle.api.schema.empties import Empty, Strict
 from lifecycle.api.schema.gotypes import alias_of, go_type_name
 

@@ -18,7 +18,7 @@ from collections.abc import Iterator
 from typing import Any
 
 from lifecycle.api import fast_json
-from lifecycle.api.worker import LARGE
+from lifecycle.api.loop.worker import LARGE
 
 _KEY_ENDS = re.compile(rb'"[ \t\r\n]*:').finditer
 _LIMIT = 100  # upstream stops remembering strict errors there

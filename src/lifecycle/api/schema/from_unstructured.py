@@ -19,7 +19,8 @@ from collections.abc import Callable
 from functools import cache
 from typing import Any
 
-from lifecycle.api.go_json.encode import go_float
+from lifecycle.api.go.json.encode import go_float
+from lifecycle.api.http.wire import Object
 from lifecycle.api.schema import scalars
 from lifecycle.api.schema.decode_state import DecodeState
 from lifecycle.api.schema.gotypes import (
@@ -30,7 +31,6 @@ from lifecycle.api.schema.gotypes import (
     struct_for,
 )
 from lifecycle.api.schema.struct_decoder import decoder_for, decodes_itself
-from lifecycle.api.wire import Object
 
 Restore = Callable[[Any, str, list[str]], Any]
 """(value, path, unknown fields so far) → value. Raises ValueError."""

@@ -18,9 +18,9 @@ from __future__ import annotations
 from functools import cache
 from typing import Any, NamedTuple
 
+from lifecycle.api.http.wire import Object
 from lifecycle.api.schema.gotypes import is_struct, json_fields
 from lifecycle.api.schema.struct_decoder import decodes_itself
-from lifecycle.api.wire import Object
 
 
 class LeftAlone(NamedTuple):

@@ -12,9 +12,9 @@ from __future__ import annotations
 from functools import cache
 from typing import Any
 
+from lifecycle.api.http.wire import Object
 from lifecycle.api.schema.gotypes import alias_of, is_struct, json_fields, struct_for
 from lifecycle.api.schema.struct_decoder import decodes_itself
-from lifecycle.api.wire import Object
 
 _STRUCT, _MAP, _LIST, _LEAF = range(4)
 

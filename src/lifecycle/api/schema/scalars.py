@@ -18,9 +18,9 @@ from datetime import UTC, datetime, timedelta
 from typing import Any
 
 from lifecycle.api.bounded_cache import short_lru_cache
-from lifecycle.api.clock import rfc3339
-from lifecycle.api.go_duration import go_duration, parse_duration
-from lifecycle.api.go_json.decode import wrong_type
+from lifecycle.api.go.duration import go_duration, parse_duration
+from lifecycle.api.go.json.decode import wrong_type
+from lifecycle.api.loop.clock import rfc3339
 
 QUANTITY_FORMAT = (
     "quantities must match the regular expression"

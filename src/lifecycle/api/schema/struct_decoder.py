@@ -15,7 +15,8 @@ from collections.abc import Callable
 from functools import cache
 from typing import Any
 
-from lifecycle.api.key_order import in_key_order
+from lifecycle.api.go.key_order import in_key_order
+from lifecycle.api.http.wire import Object
 from lifecycle.api.schema import scalars
 from lifecycle.api.schema.decode_state import DecodeState, Key, Path
 from lifecycle.api.schema.empties import Unprinted
@@ -32,7 +33,6 @@ from lifecycle.api.schema.scalar_decoders import (
     scalar_decoder,
     self_decoder,
 )
-from lifecycle.api.wire import Object
 
 
 def _is_value_struct(type_: str) -> bool:

@@ -17,7 +17,7 @@ from collections.abc import Collection
 
 from lifecycle.api.bounded_cache import short_lru_cache
 from lifecycle.api.field_errors import FieldError, invalid
-from lifecycle.api.go_format import go_quote
+from lifecycle.api.go.format import go_quote
 
 Address = ipaddress.IPv4Address | ipaddress.IPv6Address
 Network = ipaddress.IPv4Network | ipaddress.IPv6Network

@@ -8,8 +8,8 @@ v1.36.
 
 from __future__ import annotations
 
+from lifecycle.api.http.wire import ANONYMOUS, Object
 from lifecycle.api.resources import Resource
-from lifecycle.api.wire import ANONYMOUS, Object
 from lifecycle.apiserver.admission.attributes import CREATE, DELETE, UPDATE, Attributes
 from lifecycle.apiserver.admission.matching import converted
 from lifecycle.apiserver.authn.user_info import user_info_object

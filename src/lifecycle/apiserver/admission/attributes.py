@@ -10,10 +10,10 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import dataclass, field
 
+from lifecycle.api.http.wire import Object, UserInfo
+from lifecycle.api.loop.worker import Turn
 from lifecycle.api.resources import Resource
 from lifecycle.api.status import StatusError, forbidden
-from lifecycle.api.wire import Object, UserInfo
-from lifecycle.api.worker import Turn
 from lifecycle.apiserver.admission.reinvocation import Reinvocation
 
 CREATE = "CREATE"

@@ -19,10 +19,10 @@ import binascii
 from collections.abc import Awaitable
 from typing import TYPE_CHECKING
 
-from lifecycle.api.go_format import go_quote
+from lifecycle.api.go.format import go_quote
+from lifecycle.api.http.wire import ANONYMOUS, MASTERS, Object, RequestInfo, UserInfo
 from lifecycle.api.late_import import late_import
-from lifecycle.api.wire import ANONYMOUS, MASTERS, Object, RequestInfo, UserInfo
-from lifecycle.api.worker import beside
+from lifecycle.api.loop.worker import beside
 from lifecycle.apiserver.admission.attributes import CREATE, UPDATE, Attributes
 from lifecycle.apiserver.admission.chain import Plugin
 from lifecycle.apiserver.authz.authorizer import Authorize, decide

@@ -18,8 +18,8 @@ from typing import Any
 
 from lifecycle.api import fast_json
 from lifecycle.api.bounded_cache import BoundedCache
-from lifecycle.api.clock import Clock
-from lifecycle.api.wire import Object
+from lifecycle.api.http.wire import Object
+from lifecycle.api.loop.clock import Clock
 from lifecycle.apiserver.admission.attributes import CREATE, UPDATE, Attributes
 from lifecycle.apiserver.admission.chain import PODS, Plugin
 from lifecycle.apiserver.audit.context import annotate

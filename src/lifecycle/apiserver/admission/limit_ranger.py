@@ -13,14 +13,14 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from lifecycle.api.pod_resources import (
+from lifecycle.api.http.wire import Object
+from lifecycle.api.pods.resources import (
     ResourceList,
     aggregate_container_limits,
     aggregate_container_requests,
     resource_list,
 )
 from lifecycle.api.resources import Resource, resource
-from lifecycle.api.wire import Object
 from lifecycle.apiserver.admission.attributes import CREATE, UPDATE, Attributes
 from lifecycle.apiserver.admission.chain import Plugin
 from lifecycle.apiserver.admission.namespaced_index import NamespacedIndex

@@ -16,10 +16,10 @@ from collections.abc import Callable, Sequence
 from functools import lru_cache
 from typing import NamedTuple
 
+from lifecycle.api.http.wire import Object
 from lifecycle.api.labels import selector_from_label_selector
 from lifecycle.api.resources import Resource, all_resources, resource
 from lifecycle.api.status import not_found
-from lifecycle.api.wire import Object
 from lifecycle.apiserver.admission.attributes import CREATE, UPDATE, Attributes
 from lifecycle.apiserver.apis.autoscaler_versions import (
     AUTOSCALING_V1,

@@ -13,12 +13,12 @@ import json
 from collections.abc import Callable
 from typing import Any
 
+from lifecycle.api.http.wire import Object
+from lifecycle.api.loop.pauses import Pauses
+from lifecycle.api.loop.worker import beside, size_of
 from lifecycle.api.patch.json_patch import apply_json_patch
-from lifecycle.api.pauses import Pauses
 from lifecycle.api.schema import decode
 from lifecycle.api.status import StatusError, internal_error
-from lifecycle.api.wire import Object
-from lifecycle.api.worker import beside, size_of
 from lifecycle.apiserver.admission.attributes import Attributes
 from lifecycle.apiserver.admission.matching import converted
 from lifecycle.apiserver.admission.reinvocation import Reinvocation

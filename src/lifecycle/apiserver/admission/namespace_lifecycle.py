@@ -14,9 +14,9 @@ from __future__ import annotations
 import asyncio
 from collections.abc import Awaitable
 
+from lifecycle.api.http.wire import Object
 from lifecycle.api.resources import Resource, resource
 from lifecycle.api.status import forbidden, not_found
-from lifecycle.api.wire import Object
 from lifecycle.apiserver.admission.attributes import CREATE, DELETE, UPDATE, Attributes
 from lifecycle.apiserver.admission.chain import Plugin
 from lifecycle.apiserver.storage.object_reader import ObjectReader

@@ -7,8 +7,8 @@ has changed.
 
 from __future__ import annotations
 
+from lifecycle.api.http.wire import Object
 from lifecycle.api.resources import Resource
-from lifecycle.api.wire import Object
 from lifecycle.apiserver.storage.object_reader import ObjectReader
 
 

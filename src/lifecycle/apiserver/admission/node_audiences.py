@@ -14,9 +14,9 @@ which upstream takes for volumes of the CSI drivers that have replaced them.
 
 from __future__ import annotations
 
-from lifecycle.api.go_format import go_quote
+from lifecycle.api.go.format import go_quote
+from lifecycle.api.http.wire import Object, RequestInfo
 from lifecycle.api.resources import resource
-from lifecycle.api.wire import Object, RequestInfo
 from lifecycle.apiserver.admission.attributes import Attributes
 from lifecycle.apiserver.cel.authorizer import Ask
 from lifecycle.apiserver.storage.object_reader import ObjectReader

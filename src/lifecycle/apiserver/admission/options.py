@@ -12,7 +12,7 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 
-from lifecycle.api.clock import Clock
+from lifecycle.api.loop.clock import Clock
 from lifecycle.apiserver.admission.always_pull_images import AlwaysPullImages
 from lifecycle.apiserver.admission.chain import ALL_ORDERED_PLUGINS, Plugin
 from lifecycle.apiserver.admission.image_policy_webhook import (

@@ -5,9 +5,9 @@ Upstream: `plugin/pkg/admission/storage/persistentvolume/resize/admission.go`, v
 
 from __future__ import annotations
 
+from lifecycle.api.http.wire import Object
 from lifecycle.api.quantity import parse_quantity
 from lifecycle.api.resources import resource
-from lifecycle.api.wire import Object
 from lifecycle.apiserver.admission.attributes import UPDATE, Attributes
 from lifecycle.apiserver.admission.chain import Plugin
 from lifecycle.apiserver.storage.object_reader import ObjectReader

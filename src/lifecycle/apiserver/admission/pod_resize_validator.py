@@ -9,11 +9,11 @@ Upstream: `plugin/pkg/admission/podresize/admission.go`, v1.36 (new in it).
 
 from __future__ import annotations
 
-from lifecycle.api.pod_resources import pod_requests, resource_list
+from lifecycle.api.http.wire import Object
+from lifecycle.api.pods.resources import pod_requests, resource_list
 from lifecycle.api.quantity import parse_quantity
 from lifecycle.api.resources import resource
 from lifecycle.api.status import StatusError
-from lifecycle.api.wire import Object
 from lifecycle.apiserver.admission.attributes import UPDATE, Attributes
 from lifecycle.apiserver.admission.chain import Plugin
 from lifecycle.apiserver.storage.object_reader import ObjectReader

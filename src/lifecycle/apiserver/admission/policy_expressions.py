@@ -19,8 +19,8 @@ from functools import lru_cache, partial
 from typing import Any
 
 from lifecycle.api.aggregate import aggregate
+from lifecycle.api.http.wire import ANONYMOUS, Object
 from lifecycle.api.resources import Resource
-from lifecycle.api.wire import ANONYMOUS, Object
 from lifecycle.apiserver.admission.admission_request import admission_request
 from lifecycle.apiserver.admission.attributes import Attributes
 from lifecycle.apiserver.admission.matching import converted

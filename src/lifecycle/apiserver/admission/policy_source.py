@@ -11,10 +11,10 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from typing import Generic, NamedTuple, TypeVar
 
+from lifecycle.api.http.wire import Object
 from lifecycle.api.labels import selector_from_label_selector
+from lifecycle.api.loop.worker import OnDemand
 from lifecycle.api.resources import Resource, resource, resource_for_kind
-from lifecycle.api.wire import Object
-from lifecycle.api.worker import OnDemand
 from lifecycle.apiserver.storage.object_reader import ObjectReader
 
 E = TypeVar("E")

@@ -9,8 +9,8 @@ Upstream: `plugin/pkg/admission/priority/admission.go` (`Plugin.admitPod`,
 
 from __future__ import annotations
 
+from lifecycle.api.http.wire import Object
 from lifecycle.api.resources import resource
-from lifecycle.api.wire import Object
 from lifecycle.apiserver.admission.attributes import CREATE, UPDATE, Attributes
 from lifecycle.apiserver.admission.chain import Plugin
 from lifecycle.apiserver.storage.object_reader import ObjectReader

@@ -15,8 +15,8 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from lifecycle.api import fast_json
-from lifecycle.api.wire import Object
-from lifecycle.api.worker import beside
+from lifecycle.api.http.wire import Object
+from lifecycle.api.loop.worker import beside
 
 
 def _copied(obj: Object | None) -> Any:

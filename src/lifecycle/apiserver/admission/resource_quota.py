@@ -18,7 +18,8 @@ from __future__ import annotations
 
 from collections.abc import Awaitable, Callable
 
-from lifecycle.api.pauses import Pauses
+from lifecycle.api.http.wire import Object
+from lifecycle.api.loop.pauses import Pauses
 from lifecycle.api.quantity import parse_quantity
 from lifecycle.api.quota import (
     ZERO,
@@ -31,7 +32,6 @@ from lifecycle.api.quota import (
 )
 from lifecycle.api.resources import Resource, resource
 from lifecycle.api.status import StatusError
-from lifecycle.api.wire import Object
 from lifecycle.apiserver.admission.attributes import CREATE, UPDATE, Attributes
 from lifecycle.apiserver.admission.chain import Plugin
 from lifecycle.apiserver.admission.namespaced_index import NamespacedIndex

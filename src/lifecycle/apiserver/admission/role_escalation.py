@@ -11,7 +11,7 @@ v1.36.
 
 from __future__ import annotations
 
-from lifecycle.api.wire import ANONYMOUS, RequestInfo
+from lifecycle.api.http.wire import ANONYMOUS, RequestInfo
 from lifecycle.apiserver.admission.attributes import CREATE, UPDATE, Attributes
 from lifecycle.apiserver.admission.chain import Plugin
 from lifecycle.apiserver.authz.escalation import EscalationCheck

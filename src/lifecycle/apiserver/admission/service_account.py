@@ -18,12 +18,12 @@ from __future__ import annotations
 import asyncio
 from collections.abc import Awaitable, Iterable
 
+from lifecycle.api.http.wire import Object
+from lifecycle.api.loop.worker import LARGE, beside
 from lifecycle.api.names import NameSource
 from lifecycle.api.resources import resource
 from lifecycle.api.status import failure
 from lifecycle.api.validation import content
-from lifecycle.api.wire import Object
-from lifecycle.api.worker import LARGE, beside
 from lifecycle.apiserver.admission.attributes import CREATE, UPDATE, Attributes
 from lifecycle.apiserver.admission.chain import PODS, Plugin
 from lifecycle.apiserver.authz.node_graph import MIRROR_POD, references

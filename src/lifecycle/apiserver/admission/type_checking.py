@@ -17,10 +17,10 @@ from __future__ import annotations
 from functools import lru_cache
 from typing import Any
 
+from lifecycle.api.http.wire import Object
 from lifecycle.api.resources import Resource, all_resources
 from lifecycle.api.schema.nodes import Schema
 from lifecycle.api.schema.openapi import schema_for
-from lifecycle.api.wire import Object
 from lifecycle.apiserver.admission.policy_expressions import base_environment
 from lifecycle.apiserver.cel.environment import (
     DYN,

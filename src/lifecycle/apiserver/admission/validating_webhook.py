@@ -13,7 +13,7 @@ from __future__ import annotations
 import asyncio
 from typing import Any
 
-from lifecycle.api.pauses import Pauses
+from lifecycle.api.loop.pauses import Pauses
 from lifecycle.api.status import StatusError
 from lifecycle.apiserver.admission.attributes import Attributes
 from lifecycle.apiserver.admission.matching import Match

@@ -17,7 +17,7 @@ from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
 from typing import Any
 
-from lifecycle.api.wire import Object
+from lifecycle.api.http.wire import Object
 from lifecycle.apiserver.pki.certificates import CertificateAuthority
 
 Answer = Callable[[Object], Object]

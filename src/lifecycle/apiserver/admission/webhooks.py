@@ -16,11 +16,11 @@ from collections import Counter
 from typing import Any, NamedTuple
 
 from lifecycle.api import fast_json
+from lifecycle.api.http.wire import Object
+from lifecycle.api.loop.worker import OnDemand, beside
 from lifecycle.api.names import NameSource
 from lifecycle.api.resources import Resource, resource
 from lifecycle.api.status import StatusError, bad_request, internal_error
-from lifecycle.api.wire import Object
-from lifecycle.api.worker import OnDemand, beside
 from lifecycle.apiserver.admission.admission_request import admission_review
 from lifecycle.apiserver.admission.attributes import Attributes
 from lifecycle.apiserver.admission.chain import Plugin

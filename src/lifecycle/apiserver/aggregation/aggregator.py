@@ -25,11 +25,11 @@ from dataclasses import replace
 from typing import Any
 
 from lifecycle.api import fast_json
-from lifecycle.api.clock import Clock
+from lifecycle.api.http.wire import Handler, Object, Request, Response
+from lifecycle.api.loop.clock import Clock
+from lifecycle.api.loop.worker import LARGE, beside
 from lifecycle.api.resources import resource
 from lifecycle.api.status import StatusError
-from lifecycle.api.wire import Handler, Object, Request, Response
-from lifecycle.api.worker import LARGE, beside
 from lifecycle.apiserver.aggregation import availability
 from lifecycle.apiserver.aggregation.api_services import (
     group_version,

@@ -18,7 +18,7 @@ import re
 from collections.abc import Iterable, Iterator
 
 from lifecycle.api.conditions import is_condition_true, with_condition
-from lifecycle.api.wire import Object
+from lifecycle.api.http.wire import Object
 
 API_VERSION = "apiregistration.k8s.io/v1"
 GROUP = "apiregistration.k8s.io"

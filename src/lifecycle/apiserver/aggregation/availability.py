@@ -18,9 +18,9 @@ from __future__ import annotations
 import asyncio
 from typing import NamedTuple
 
-from lifecycle.api.go_format import go_quote
+from lifecycle.api.go.format import go_quote
+from lifecycle.api.http.wire import MASTERS, Object, UserInfo
 from lifecycle.api.resources import resource
-from lifecycle.api.wire import MASTERS, Object, UserInfo
 from lifecycle.apiserver.aggregation.api_services import service_reference
 from lifecycle.apiserver.aggregation.backend import Backend, BackendError
 from lifecycle.apiserver.storage.object_reader import ObjectReader

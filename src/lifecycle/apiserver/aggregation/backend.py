@@ -25,9 +25,9 @@ from typing import TYPE_CHECKING
 from urllib.parse import quote as escape
 from urllib.parse import urlencode
 
-from lifecycle.api.auto_headers import AUTO_HEADERS
+from lifecycle.api.http.auto_headers import AUTO_HEADERS
+from lifecycle.api.http.wire import Object, UserInfo
 from lifecycle.api.late_import import late_import
-from lifecycle.api.wire import Object, UserInfo
 from lifecycle.apiserver.aggregation.api_services import service_reference
 from lifecycle.apiserver.http.headers import SEPARATOR
 from lifecycle.apiserver.webhook.egress_selector import EgressSelector

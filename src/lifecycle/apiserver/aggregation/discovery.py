@@ -20,8 +20,8 @@ from dataclasses import dataclass
 from typing import Any
 
 from lifecycle.api import fast_json
-from lifecycle.api.wire import Object, Request, Response
-from lifecycle.api.worker import beside
+from lifecycle.api.http.wire import Object, Request, Response
+from lifecycle.api.loop.worker import beside
 from lifecycle.apiserver.aggregation.api_services import (
     GROUP,
     group_version,

@@ -18,10 +18,10 @@ from __future__ import annotations
 from functools import cached_property
 
 from lifecycle.api import fast_json
-from lifecycle.api.clock import Clock
+from lifecycle.api.http.wire import Object
+from lifecycle.api.loop.clock import Clock
 from lifecycle.api.names import NameSource
 from lifecycle.api.resources import resource
-from lifecycle.api.wire import Object
 from lifecycle.apiserver.authn.request_header import RequestHeaderConfig
 from lifecycle.apiserver.pki.certificates import CertificateAuthority
 from lifecycle.etcd.codec import decode_value, encode_value, storage_media_type

@@ -16,10 +16,10 @@ step while the server runs.
 
 from __future__ import annotations
 
-from lifecycle.api.clock import Clock
+from lifecycle.api.http.wire import Object
+from lifecycle.api.loop.clock import Clock
 from lifecycle.api.names import NameSource
 from lifecycle.api.resources import all_resources, resource_for_kind
-from lifecycle.api.wire import Object
 from lifecycle.apiserver.aggregation.api_services import API_VERSION, GROUP
 from lifecycle.etcd.codec import encode_value, storage_media_type
 from lifecycle.etcd.keys import registry_key

@@ -15,8 +15,8 @@ from __future__ import annotations
 from collections.abc import Iterable
 
 from lifecycle.api import fast_json
-from lifecycle.api.wire import Object, Response
-from lifecycle.api.worker import beside
+from lifecycle.api.http.wire import Object, Response
+from lifecycle.api.loop.worker import beside
 from lifecycle.apiserver.aggregation.api_services import group_version
 from lifecycle.apiserver.aggregation.discovery import Fetch
 

@@ -20,9 +20,9 @@ from collections.abc import AsyncIterator
 from typing import TYPE_CHECKING
 
 from lifecycle.api import fast_json
+from lifecycle.api.http.wire import Object, Request, Response, WatchFrame
 from lifecycle.api.late_import import late_import
-from lifecycle.api.wire import Object, Request, Response, WatchFrame
-from lifecycle.api.worker import beside
+from lifecycle.api.loop.worker import beside
 from lifecycle.apiserver.aggregation.api_services import is_available, service_reference
 from lifecycle.apiserver.aggregation.backend import (
     HOP_BY_HOP,

@@ -31,7 +31,7 @@ from lifecycle.api.field_errors import (
     FieldError,
     invalid,
 )
-from lifecycle.api.wire import Object
+from lifecycle.api.http.wire import Object
 from lifecycle.apiserver.apiextensions.rule_values import FormatError, cel_value
 from lifecycle.apiserver.apiextensions.schema_validation import ABSENT, NO_PATH
 from lifecycle.apiserver.cel.environment import (

@@ -21,12 +21,12 @@ from collections.abc import Callable, Iterable
 from typing import Protocol
 
 from lifecycle.api.aggregate import aggregate
-from lifecycle.api.clock import Clock
 from lifecycle.api.conditions import get_condition, is_condition_true
-from lifecycle.api.pauses import Pauses
+from lifecycle.api.http.wire import Object, WatchFrame
+from lifecycle.api.loop.clock import Clock
+from lifecycle.api.loop.pauses import Pauses
+from lifecycle.api.loop.worker import beside, size_of
 from lifecycle.api.status import StatusError
-from lifecycle.api.wire import Object, WatchFrame
-from lifecycle.api.worker import beside, size_of
 from lifecycle.apiserver.apiextensions.definitions import FINALIZER, set_crd_condition
 from lifecycle.apiserver.apiextensions.structural import validate_structural
 from lifecycle.apiserver.apiextensions.validation.approval import get_api_approval_state

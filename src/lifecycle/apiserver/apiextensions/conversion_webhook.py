@@ -19,9 +19,9 @@ from collections.abc import Sequence
 from typing import Any
 
 from lifecycle.api import fast_json
-from lifecycle.api.go_format import go_quote
+from lifecycle.api.go.format import go_quote
+from lifecycle.api.http.wire import Object
 from lifecycle.api.names import NameSource
-from lifecycle.api.wire import Object
 from lifecycle.apiserver.registry.rest.webhook_clients import REVIEW_VERSIONS
 from lifecycle.apiserver.webhook.call import WebhookError
 from lifecycle.apiserver.webhook.client_config import HookClient

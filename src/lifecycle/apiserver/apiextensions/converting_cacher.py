@@ -18,9 +18,9 @@ import contextlib
 import logging
 from collections.abc import Callable, Iterator, Sequence
 
+from lifecycle.api.http.wire import Object
+from lifecycle.api.loop.worker import beside, one_by_one
 from lifecycle.api.resources import Resource
-from lifecycle.api.wire import Object
-from lifecycle.api.worker import beside, one_by_one
 from lifecycle.apiserver.apiextensions.conversion_webhook import (
     ConversionError,
     WebhookConverter,

@@ -17,7 +17,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from lifecycle.api.wire import Object
+from lifecycle.api.http.wire import Object
 from lifecycle.etcd.store import MAX_REQUEST_BYTES, RequestTooLargeError
 
 

@@ -11,10 +11,10 @@ from dataclasses import replace
 from functools import partial
 from typing import Any
 
-from lifecycle.api.clock import Clock
 from lifecycle.api.custom_resources import storage_version
+from lifecycle.api.http.wire import Object
+from lifecycle.api.loop.clock import Clock
 from lifecycle.api.resources import Resource
-from lifecycle.api.wire import Object
 from lifecycle.apiserver.apiextensions.definitions import FINALIZER, set_crd_condition
 from lifecycle.apiserver.apiextensions.formats import is_unrecognized
 from lifecycle.apiserver.apiextensions.validation.definition import (

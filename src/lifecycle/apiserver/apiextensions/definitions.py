@@ -7,7 +7,7 @@ Upstream: `apiextensions-apiserver/pkg/apihelpers/helpers.go`
 from __future__ import annotations
 
 from lifecycle.api.conditions import is_condition_true, with_condition
-from lifecycle.api.wire import Object
+from lifecycle.api.http.wire import Object
 
 FINALIZER = "customresourcecleanup.apiextensions.k8s.io"
 

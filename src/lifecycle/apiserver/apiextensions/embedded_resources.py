@@ -14,10 +14,10 @@ from collections.abc import Iterator
 from typing import Any
 
 from lifecycle.api.field_errors import FieldError, invalid, required
+from lifecycle.api.http.wire import Object
 from lifecycle.api.schema.decode_state import DecodeState
 from lifecycle.api.schema.struct_decoder import struct_decoder
 from lifecycle.api.validation import content
-from lifecycle.api.wire import Object
 from lifecycle.apiserver.apiextensions.structural import EMBEDDED
 from lifecycle.apiserver.registry.rest.object_meta import validate_object_meta
 

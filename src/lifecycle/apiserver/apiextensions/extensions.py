@@ -13,9 +13,9 @@ from lifecycle.api import fast_json
 from lifecycle.api.bounded_cache import short_lru_cache
 from lifecycle.api.conditions import is_condition_true
 from lifecycle.api.custom_resources import resource_of
+from lifecycle.api.http.wire import Object, Request, Response
 from lifecycle.api.resources import Resource, resource
 from lifecycle.api.status import StatusError
-from lifecycle.api.wire import Object, Request, Response
 from lifecycle.apiserver.apiextensions.controllers import DefinitionControllers
 from lifecycle.apiserver.apiextensions.definitions import FINALIZER, is_served
 from lifecycle.apiserver.apiextensions.handler import CustomResourceHandler, scope_for

@@ -9,7 +9,7 @@ from __future__ import annotations
 import re
 from typing import Any
 
-from lifecycle.api.wire import Object
+from lifecycle.api.http.wire import Object
 
 _TOKEN = re.compile(r"'(?:\\'|[^'])*'|[.\[\]]|[^.\[\]]+")
 _NOWHERE = "does not refer to a valid field"

@@ -15,10 +15,10 @@ import re
 from collections.abc import Callable
 from typing import Any
 
-from lifecycle.api.go_url import go_url_problem
+from lifecycle.api.go.url import go_url_problem
+from lifecycle.api.http.wire import Object
 from lifecycle.api.validation import content
 from lifecycle.api.validation.addresses import is_go_ip, parse_ip, parse_network
-from lifecycle.api.wire import Object
 from lifecycle.apiserver.apiextensions.host_names import is_host_name
 from lifecycle.apiserver.apiextensions.mail_addresses import is_mail_address
 from lifecycle.apiserver.apiextensions.numbers_with_a_check import is_card, is_isbn

@@ -20,8 +20,8 @@ from dataclasses import replace
 
 from lifecycle.api import fast_json, status
 from lifecycle.api.conditions import is_condition_true
+from lifecycle.api.http.wire import Object, Request, RequestInfo, Response
 from lifecycle.api.resources import Resource
-from lifecycle.api.wire import Object, Request, RequestInfo, Response
 from lifecycle.apiserver.admission.attributes import CREATE, Attributes
 from lifecycle.apiserver.apiextensions.conversion_webhook import ConversionError
 from lifecycle.apiserver.apiextensions.definitions import is_served

@@ -16,7 +16,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from lifecycle.api.wire import Object
+from lifecycle.api.http.wire import Object
 
 PER_VERSION = {
     "schema": "validation",

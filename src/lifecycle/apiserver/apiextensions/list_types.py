@@ -10,7 +10,7 @@ from typing import Any
 
 from lifecycle.api import fast_json
 from lifecycle.api.field_errors import FieldError, duplicate, invalid
-from lifecycle.api.wire import Object
+from lifecycle.api.http.wire import Object
 
 
 def validate_list_types(

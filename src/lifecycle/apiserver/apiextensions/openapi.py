@@ -16,8 +16,8 @@ from collections.abc import Mapping
 from functools import cache
 from typing import Any
 
+from lifecycle.api.http.wire import Object
 from lifecycle.api.published import published
-from lifecycle.api.wire import Object
 from lifecycle.apiserver.apiextensions.openapi_paths import REF, CustomPaths
 from lifecycle.apiserver.apiextensions.structural import (
     ANYTHING,

@@ -14,8 +14,8 @@ from dataclasses import dataclass
 from functools import cache
 from typing import Any
 
+from lifecycle.api.http.wire import Object
 from lifecycle.api.published import published
-from lifecycle.api.wire import Object
 
 COLLECTION = "/apis/apps/v1/namespaces/{namespace}/deployments"
 EVERYWHERE = "/apis/apps/v1/deployments"

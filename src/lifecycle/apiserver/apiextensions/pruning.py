@@ -12,7 +12,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from lifecycle.api.wire import Object
+from lifecycle.api.http.wire import Object
 
 TYPE_META = ("apiVersion", "kind", "metadata")
 

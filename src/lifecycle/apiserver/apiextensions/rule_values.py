@@ -15,8 +15,8 @@ from __future__ import annotations
 import base64
 from typing import TYPE_CHECKING, Any
 
+from lifecycle.api.http.wire import Object
 from lifecycle.api.late_import import late_import
-from lifecycle.api.wire import Object
 from lifecycle.apiserver.apiextensions.times import (
     parse_date_time,
     parse_span,

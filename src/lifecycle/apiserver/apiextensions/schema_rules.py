@@ -19,7 +19,7 @@ from lifecycle.api.field_errors import (
     not_supported,
     required,
 )
-from lifecycle.api.wire import Object
+from lifecycle.api.http.wire import Object
 from lifecycle.apiserver.apiextensions.cel_rules import (
     MessageError,
     compiled_rules,

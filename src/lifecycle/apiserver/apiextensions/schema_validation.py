@@ -23,11 +23,11 @@ from lifecycle.api.field_errors import (
     required,
     too_many,
 )
-from lifecycle.api.go_format import go_quote
-from lifecycle.api.go_json.encode import marshal
-from lifecycle.api.go_regexp import compile_regexp
-from lifecycle.api.same_value import same_value
-from lifecycle.api.wire import Object
+from lifecycle.api.go.format import go_quote
+from lifecycle.api.go.json.encode import marshal
+from lifecycle.api.go.regexp import compile_regexp
+from lifecycle.api.go.same_value import same_value
+from lifecycle.api.http.wire import Object
 from lifecycle.apiserver.apiextensions.formats import checked_format, is_of_format
 
 ABSENT: Any = object()

@@ -22,9 +22,9 @@ from functools import partial
 from typing import Any
 
 from lifecycle.api.custom_resources import resource_of, storage_version
+from lifecycle.api.http.wire import Object
+from lifecycle.api.loop.worker import beside, size_of
 from lifecycle.api.resources import Resource
-from lifecycle.api.wire import Object
-from lifecycle.api.worker import beside, size_of
 from lifecycle.apiserver.apiextensions.conversion_webhook import WebhookConverter
 from lifecycle.apiserver.apiextensions.converting_cacher import ConvertingCacher
 from lifecycle.apiserver.apiextensions.strategy import CustomResourceRules

@@ -18,13 +18,13 @@ from typing import Any
 
 from lifecycle.api import fast_json, status
 from lifecycle.api.field_errors import FieldError, invalid
-from lifecycle.api.go_format import go_value
-from lifecycle.api.go_json.encode import go_float
+from lifecycle.api.go.format import go_value
+from lifecycle.api.go.json.encode import go_float
+from lifecycle.api.http.wire import Object
 from lifecycle.api.resources import Resource
 from lifecycle.api.schema import compile_schema, decode
 from lifecycle.api.schema.decode import CannotBeHandledError, NoKindError
 from lifecycle.api.validation import content
-from lifecycle.api.wire import Object
 from lifecycle.apiserver.apiextensions import embedded_resources
 from lifecycle.apiserver.apiextensions.cel_rules import (
     BLOCKING,

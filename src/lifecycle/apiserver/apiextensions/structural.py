@@ -13,8 +13,8 @@ from __future__ import annotations
 from typing import Any
 
 from lifecycle.api.field_errors import FieldError, forbidden, invalid, required
-from lifecycle.api.go_regexp import parse_error
-from lifecycle.api.wire import Object
+from lifecycle.api.go.regexp import parse_error
+from lifecycle.api.http.wire import Object
 
 ROOT, ITEM, FIELD = (
     "at the root",

@@ -12,8 +12,8 @@ from __future__ import annotations
 import re
 from datetime import date
 
-from lifecycle.api.go_duration import parse_nanoseconds
-from lifecycle.api.go_format import go_quote
+from lifecycle.api.go.duration import parse_nanoseconds
+from lifecycle.api.go.format import go_quote
 
 _DATE = re.compile(r"([0-9]{4})-([0-9]{2})-([0-9]{2})")
 _TIME_OF_DAY = re.compile(

@@ -14,9 +14,9 @@ from __future__ import annotations
 from typing import Any
 
 from lifecycle.api import fast_json
+from lifecycle.api.http.wire import Object
 from lifecycle.api.schema.internal_types import internal_value
 from lifecycle.api.schema.struct_decoder import normal_form
-from lifecycle.api.wire import Object
 
 AUTOSCALING_V1, AUTOSCALING_V2 = "autoscaling/v1", "autoscaling/v2"
 KIND = "HorizontalPodAutoscaler"

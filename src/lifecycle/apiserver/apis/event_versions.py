@@ -9,7 +9,7 @@ Upstream: `pkg/apis/events/v1/conversion.go`, v1.36.
 
 from __future__ import annotations
 
-from lifecycle.api.wire import Object
+from lifecycle.api.http.wire import Object
 
 CORE, EVENTS = "v1", "events.k8s.io/v1"
 

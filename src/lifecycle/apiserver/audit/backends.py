@@ -22,8 +22,8 @@ from pathlib import Path
 from typing import Protocol
 
 from lifecycle.api import fast_json
-from lifecycle.api.clock import Clock
-from lifecycle.api.worker import beside
+from lifecycle.api.loop.clock import Clock
+from lifecycle.api.loop.worker import beside
 from lifecycle.apiserver.audit.event import event_string
 from lifecycle.apiserver.audit.log_file import RotatingFile, Rotation
 from lifecycle.apiserver.webhook.call import WebhookError

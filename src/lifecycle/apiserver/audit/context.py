@@ -13,7 +13,7 @@ from __future__ import annotations
 from contextvars import ContextVar
 
 from lifecycle.api import fast_json
-from lifecycle.api.wire import Object, UserInfo
+from lifecycle.api.http.wire import Object, UserInfo
 from lifecycle.apiserver.audit.event import user_fields
 
 audit_event: ContextVar[Object | None] = ContextVar(

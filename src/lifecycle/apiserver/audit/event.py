@@ -13,8 +13,8 @@ from typing import Any
 from urllib.parse import urlencode
 
 from lifecycle.api import fast_json
-from lifecycle.api.go_format import go_quote
-from lifecycle.api.wire import Object, Request, Response, UserInfo
+from lifecycle.api.go.format import go_quote
+from lifecycle.api.http.wire import Object, Request, Response, UserInfo
 
 MAX_USER_AGENT = 1024
 TRUNCATED = "...TRUNCATED"

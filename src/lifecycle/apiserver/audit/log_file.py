@@ -21,7 +21,7 @@ from datetime import UTC, datetime
 from pathlib import Path
 from typing import BinaryIO
 
-from lifecycle.api.clock import Clock
+from lifecycle.api.loop.clock import Clock
 
 MEGABYTE = 1024 * 1024
 DAY = 24 * 60 * 60

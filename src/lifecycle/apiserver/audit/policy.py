@@ -11,7 +11,7 @@ from __future__ import annotations
 
 from typing import NamedTuple
 
-from lifecycle.api.wire import Object, RequestInfo, UserInfo
+from lifecycle.api.http.wire import Object, RequestInfo, UserInfo
 
 NONE = "None"
 METADATA = "Metadata"

@@ -14,9 +14,9 @@ from pathlib import Path
 
 from lifecycle.api.aggregate import aggregate
 from lifecycle.api.field_errors import FieldError, invalid, not_supported, required
-from lifecycle.api.go_json.structs import ANYTHING
+from lifecycle.api.go.json.structs import ANYTHING
+from lifecycle.api.http.wire import Object
 from lifecycle.api.validation.content import name_is_dns_subdomain
-from lifecycle.api.wire import Object
 from lifecycle.apiserver.audit.policy import LEVELS, AuditPolicy
 from lifecycle.apiserver.config_file.decoding import (
     INTERNAL,

@@ -17,8 +17,8 @@ from __future__ import annotations
 from collections.abc import Awaitable, Iterable
 from typing import NamedTuple, Protocol
 
-from lifecycle.api.go_format import go_quote
-from lifecycle.api.wire import Request, UserInfo
+from lifecycle.api.go.format import go_quote
+from lifecycle.api.http.wire import Request, UserInfo
 
 ALL_AUTHENTICATED = "system:authenticated"
 ALL_UNAUTHENTICATED = "system:unauthenticated"

@@ -13,7 +13,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 
 from lifecycle.api.aggregate import aggregate
-from lifecycle.api.wire import Request, UserInfo
+from lifecycle.api.http.wire import Request, UserInfo
 from lifecycle.apiserver.authn.authenticator import (
     AuthenticationError,
     Identity,

@@ -15,9 +15,9 @@ import binascii
 import hmac
 import re
 
-from lifecycle.api.clock import Clock, parse_time
+from lifecycle.api.http.wire import Object, UserInfo
+from lifecycle.api.loop.clock import Clock, parse_time
 from lifecycle.api.resources import resource
-from lifecycle.api.wire import Object, UserInfo
 from lifecycle.apiserver.authn.authenticator import Identity
 from lifecycle.apiserver.storage.object_reader import ObjectReader
 

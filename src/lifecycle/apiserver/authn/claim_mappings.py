@@ -14,9 +14,9 @@ from __future__ import annotations
 
 from typing import Any
 
-from lifecycle.api.go_format import go_quote
-from lifecycle.api.go_json.decode import wrong_type
-from lifecycle.api.wire import Object, UserInfo
+from lifecycle.api.go.format import go_quote
+from lifecycle.api.go.json.decode import wrong_type
+from lifecycle.api.http.wire import Object, UserInfo
 from lifecycle.apiserver.authn.authenticator import CREDENTIAL_ID, AuthenticationError
 from lifecycle.apiserver.cel.environment import EvaluationError
 from lifecycle.apiserver.cel.expression import Expression

@@ -20,7 +20,6 @@ from typing import TYPE_CHECKING
 from urllib.parse import urlsplit
 
 from lifecycle.api.aggregate import aggregate
-from lifecycle.api.clock import Clock
 from lifecycle.api.field_errors import (
     FieldError,
     duplicate,
@@ -28,11 +27,12 @@ from lifecycle.api.field_errors import (
     required,
     too_many,
 )
-from lifecycle.api.go_format import go_quote
-from lifecycle.api.go_url import go_url_problem
+from lifecycle.api.go.format import go_quote
+from lifecycle.api.go.url import go_url_problem
+from lifecycle.api.http.wire import Object
 from lifecycle.api.late_import import late_import
+from lifecycle.api.loop.clock import Clock
 from lifecycle.api.validation import content
-from lifecycle.api.wire import Object
 from lifecycle.apiserver.authn.authenticator import Identity
 from lifecycle.apiserver.authn.jwt_authenticator import JWTAuthenticator
 from lifecycle.apiserver.authn.union import UnionTokenAuthenticator

@@ -17,12 +17,12 @@ from collections.abc import Sequence
 from datetime import UTC, datetime
 from typing import TYPE_CHECKING, Any
 
-from lifecycle.api.clock import Clock
-from lifecycle.api.go_format import go_quote
-from lifecycle.api.go_json.decode import unmarshal
+from lifecycle.api.go.format import go_quote
+from lifecycle.api.go.json.decode import unmarshal
+from lifecycle.api.http.wire import Object
 from lifecycle.api.late_import import late_import
-from lifecycle.api.wire import Object
-from lifecycle.api.worker import beside
+from lifecycle.api.loop.clock import Clock
+from lifecycle.api.loop.worker import beside
 from lifecycle.apiserver.authn.provider_keys import ProviderKeys
 
 if TYPE_CHECKING:

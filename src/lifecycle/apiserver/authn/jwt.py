@@ -19,7 +19,7 @@ from functools import cached_property
 from typing import TYPE_CHECKING, Any
 
 from lifecycle.api.late_import import late_import
-from lifecycle.api.worker import beside
+from lifecycle.api.loop.worker import beside
 
 if TYPE_CHECKING:
     import jwt

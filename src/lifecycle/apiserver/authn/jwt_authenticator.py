@@ -12,9 +12,9 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from lifecycle.api.clock import Clock
-from lifecycle.api.wire import Object
-from lifecycle.api.worker import beside
+from lifecycle.api.http.wire import Object
+from lifecycle.api.loop.clock import Clock
+from lifecycle.api.loop.worker import beside
 from lifecycle.apiserver.authn.authenticator import AuthenticationError, Identity
 from lifecycle.apiserver.authn.claim_mappings import ClaimMapper
 from lifecycle.apiserver.authn.distributed_claims import ClaimResolver

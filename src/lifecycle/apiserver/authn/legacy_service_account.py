@@ -14,8 +14,8 @@ import base64
 import binascii
 from typing import Any
 
+from lifecycle.api.http.wire import Object, UserInfo
 from lifecycle.api.resources import resource
-from lifecycle.api.wire import Object, UserInfo
 from lifecycle.apiserver.authn.authenticator import (
     AuthenticationError,
     Identity,

@@ -15,8 +15,8 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 
-from lifecycle.api.clock import Clock
-from lifecycle.api.wire import Object, UserInfo
+from lifecycle.api.http.wire import Object, UserInfo
+from lifecycle.api.loop.clock import Clock
 from lifecycle.apiserver.authn.authenticator import (
     RequestAuthenticator,
     TokenAuthenticator,

@@ -18,9 +18,9 @@ from __future__ import annotations
 import ssl
 from typing import TYPE_CHECKING
 
-from lifecycle.api.clock import Clock
+from lifecycle.api.http.wire import Object
 from lifecycle.api.late_import import late_import
-from lifecycle.api.wire import Object
+from lifecycle.api.loop.clock import Clock
 from lifecycle.apiserver.authn.authenticator import AuthenticationError
 
 if TYPE_CHECKING:

@@ -16,7 +16,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from lifecycle.api.wire import Request, UserInfo
+from lifecycle.api.http.wire import Request, UserInfo
 from lifecycle.apiserver.authn.authenticator import Identity
 from lifecycle.apiserver.authn.client_ca import ClientCAVerifier
 from lifecycle.apiserver.http.headers import SEPARATOR, unescaped_extra_key

@@ -18,10 +18,10 @@ from __future__ import annotations
 from typing import Any
 
 from lifecycle.api.bounded_cache import BoundedCache
-from lifecycle.api.clock import Clock, parse_time
+from lifecycle.api.http.wire import Object, UserInfo
+from lifecycle.api.loop.clock import Clock, parse_time
 from lifecycle.api.names import NameSource
 from lifecycle.api.resources import resource
-from lifecycle.api.wire import Object, UserInfo
 from lifecycle.apiserver.authn.authenticator import (
     CREDENTIAL_ID,
     AuthenticationError,

@@ -15,7 +15,7 @@ import logging
 from collections.abc import Iterator
 from pathlib import Path
 
-from lifecycle.api.wire import UserInfo
+from lifecycle.api.http.wire import UserInfo
 
 log = logging.getLogger(__name__)
 

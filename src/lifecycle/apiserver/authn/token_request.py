@@ -14,11 +14,11 @@ Upstream: `pkg/registry/core/serviceaccount/storage/token.go` (`TokenREST.Create
 
 from __future__ import annotations
 
-from lifecycle.api.clock import format_time
 from lifecycle.api.field_errors import FieldError, invalid, invalid_object
+from lifecycle.api.http.wire import Object, Request
+from lifecycle.api.loop.clock import format_time
 from lifecycle.api.resources import resource
 from lifecycle.api.status import bad_request, conflict, not_found
-from lifecycle.api.wire import Object, Request
 from lifecycle.apiserver.audit.context import annotate
 from lifecycle.apiserver.authn.service_account import ServiceAccountTokens
 

@@ -16,8 +16,8 @@ import hashlib
 import hmac
 import os
 
-from lifecycle.api.clock import Clock
-from lifecycle.api.wire import Object, UserInfo
+from lifecycle.api.http.wire import Object, UserInfo
+from lifecycle.api.loop.clock import Clock
 from lifecycle.apiserver.authn.authenticator import AuthenticationError, Identity
 from lifecycle.apiserver.webhook.call import WebhookError
 from lifecycle.apiserver.webhook.client import WebhookClient

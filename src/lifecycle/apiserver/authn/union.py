@@ -15,7 +15,7 @@ from collections.abc import Collection
 from dataclasses import replace
 
 from lifecycle.api.aggregate import aggregate
-from lifecycle.api.wire import ANONYMOUS, Request, UserInfo
+from lifecycle.api.http.wire import ANONYMOUS, Request, UserInfo
 from lifecycle.apiserver.authn.authenticator import (
     ALL_AUTHENTICATED,
     ALL_UNAUTHENTICATED,

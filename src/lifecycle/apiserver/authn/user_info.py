@@ -5,7 +5,7 @@ Upstream: `staging/src/k8s.io/api/authentication/v1/types.go` (`UserInfo`), v1.3
 
 from __future__ import annotations
 
-from lifecycle.api.wire import Object, UserInfo
+from lifecycle.api.http.wire import Object, UserInfo
 
 
 def user_info_object(user: UserInfo) -> Object:

@@ -12,7 +12,7 @@ from __future__ import annotations
 
 import base64
 
-from lifecycle.api.wire import Request
+from lifecycle.api.http.wire import Request
 from lifecycle.apiserver.authn.authenticator import (
     AuthenticationError,
     Identity,

@@ -16,8 +16,8 @@ import time
 from typing import TYPE_CHECKING
 
 from lifecycle.api.bounded_cache import short_lru_cache
+from lifecycle.api.http.wire import Request, UserInfo
 from lifecycle.api.late_import import late_import
-from lifecycle.api.wire import Request, UserInfo
 from lifecycle.apiserver.authn.authenticator import (
     ALL_AUTHENTICATED,
     CREDENTIAL_ID,

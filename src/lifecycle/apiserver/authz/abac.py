@@ -17,7 +17,7 @@ from pathlib import Path
 from typing import Any
 
 from lifecycle.api import fast_json
-from lifecycle.api.wire import Object, RequestInfo, UserInfo
+from lifecycle.api.http.wire import Object, RequestInfo, UserInfo
 from lifecycle.apiserver.authn.authenticator import ALL_AUTHENTICATED
 from lifecycle.apiserver.authz.authorizer import ALLOW, Decision, UserRules, Verdict
 

@@ -13,10 +13,10 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable
 
 from lifecycle.api.fields import escape_value, parse_field_selector
-from lifecycle.api.label_requirements import new_requirement
+from lifecycle.api.http.wire import Object, RequestInfo, UserInfo
 from lifecycle.api.labels import parse_selector
+from lifecycle.api.labels.requirements import new_requirement
 from lifecycle.api.status import StatusError
-from lifecycle.api.wire import Object, RequestInfo, UserInfo
 
 _OPERATORS = ("In", "NotIn")
 _LABEL_OPERATORS = {

@@ -9,7 +9,7 @@ Upstream: `apiserver/pkg/authorization/authorizerfactory/builtin.go`, v1.36.
 
 from __future__ import annotations
 
-from lifecycle.api.wire import MASTERS, RequestInfo, UserInfo
+from lifecycle.api.http.wire import MASTERS, RequestInfo, UserInfo
 from lifecycle.apiserver.authz.authorizer import (
     ALLOW,
     NO_OPINION,

@@ -23,7 +23,7 @@ from dataclasses import dataclass, field
 from enum import Enum
 from typing import NamedTuple, Protocol
 
-from lifecycle.api.wire import RequestInfo, UserInfo
+from lifecycle.api.http.wire import RequestInfo, UserInfo
 
 
 class Decision(Enum):

@@ -17,7 +17,6 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from lifecycle.api.clock import Clock
 from lifecycle.api.field_errors import (
     FieldError,
     duplicate,
@@ -26,9 +25,10 @@ from lifecycle.api.field_errors import (
     required,
     too_many,
 )
-from lifecycle.api.go_duration import go_duration, parse_duration
+from lifecycle.api.go.duration import go_duration, parse_duration
+from lifecycle.api.http.wire import Object, RequestInfo, UserInfo
+from lifecycle.api.loop.clock import Clock
 from lifecycle.api.validation.content import dns1123_subdomain
-from lifecycle.api.wire import Object, RequestInfo, UserInfo
 from lifecycle.apiserver.authz.always import PrivilegedGroups
 from lifecycle.apiserver.authz.authorizer import Answer, Authorizer, UserRules
 from lifecycle.apiserver.authz.match_conditions import match_condition

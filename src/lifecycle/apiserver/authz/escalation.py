@@ -19,10 +19,10 @@ from collections.abc import Iterable, Sequence
 from dataclasses import replace
 from itertools import islice
 
-from lifecycle.api.go_format import go_quote
+from lifecycle.api.go.format import go_quote
+from lifecycle.api.http.wire import MASTERS, Object, RequestInfo, UserInfo
+from lifecycle.api.loop.worker import beside
 from lifecycle.api.status import failure, forbidden, not_found
-from lifecycle.api.wire import MASTERS, Object, RequestInfo, UserInfo
-from lifecycle.api.worker import beside
 from lifecycle.apiserver.authz.authorizer import Authorizer, decide
 from lifecycle.apiserver.authz.policy_rule import ALL, compact_string, quoted_list
 from lifecycle.apiserver.authz.rbac import GROUP, Grant, RBACAuthorizer

@@ -6,9 +6,9 @@ Upstream: `apiserver/pkg/endpoints/handlers/responsewriters/errors.go`
 
 from __future__ import annotations
 
-from lifecycle.api.go_format import go_quote
+from lifecycle.api.go.format import go_quote
+from lifecycle.api.http.wire import RequestInfo, UserInfo
 from lifecycle.api.status import StatusError, failure, forbidden
-from lifecycle.api.wire import RequestInfo, UserInfo
 
 _SANITIZE = str.maketrans({"&": "&amp;", "<": "&lt;", ">": "&gt;"})
 

@@ -8,7 +8,7 @@ Upstream: `apiserver/pkg/authorization/cel/matcher.go` (`CELMatcher.Eval`), `com
 from __future__ import annotations
 
 from lifecycle.api.aggregate import aggregate
-from lifecycle.api.wire import Object
+from lifecycle.api.http.wire import Object
 from lifecycle.apiserver.cel.environment import EvaluationError
 from lifecycle.apiserver.cel.expression import Expression
 

@@ -17,8 +17,8 @@ from dataclasses import dataclass, field
 from pathlib import Path
 
 from lifecycle.api.aggregate import aggregate
-from lifecycle.api.clock import Clock
-from lifecycle.api.go_format import go_quote
+from lifecycle.api.go.format import go_quote
+from lifecycle.api.loop.clock import Clock
 from lifecycle.apiserver.authz.abac import read_policy_file
 from lifecycle.apiserver.authz.always import AlwaysAllow, AlwaysDeny
 from lifecycle.apiserver.authz.authorizer import Authorizer

@@ -16,9 +16,9 @@ from __future__ import annotations
 from collections.abc import Callable
 
 from lifecycle.api.fields import parse_field_selector
-from lifecycle.api.go_format import go_quote
+from lifecycle.api.go.format import go_quote
+from lifecycle.api.http.wire import Object, RequestInfo, UserInfo
 from lifecycle.api.status import StatusError
-from lifecycle.api.wire import Object, RequestInfo, UserInfo
 from lifecycle.apiserver.authz.authorizer import (
     ALLOW,
     NO_OPINION,

@@ -14,8 +14,8 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from lifecycle.api.go_format import go_quote
-from lifecycle.api.wire import Object, RequestInfo
+from lifecycle.api.go.format import go_quote
+from lifecycle.api.http.wire import Object, RequestInfo
 
 ALL = "*"
 

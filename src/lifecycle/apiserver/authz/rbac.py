@@ -21,10 +21,10 @@ from collections.abc import Iterator
 from dataclasses import dataclass, field
 
 from lifecycle.api.bounded_cache import BoundedCache
-from lifecycle.api.go_format import go_quote
+from lifecycle.api.go.format import go_quote
+from lifecycle.api.http.wire import Object, RequestInfo, UserInfo
 from lifecycle.api.resources import resource
 from lifecycle.api.status import not_found
-from lifecycle.api.wire import Object, RequestInfo, UserInfo
 from lifecycle.apiserver.authz.authorizer import Decision, UserRules, Verdict
 from lifecycle.apiserver.authz.policy_rule import rule_allows_kind
 from lifecycle.apiserver.authz.union import aggregate

@@ -14,7 +14,7 @@ recreating a binding whose `roleRef` changed.
 
 from __future__ import annotations
 
-from lifecycle.api.wire import Object
+from lifecycle.api.http.wire import Object
 from lifecycle.apiserver.authz.rule_coverage import uncovered
 
 AUTO_UPDATE = "rbac.authorization.kubernetes.io/autoupdate"

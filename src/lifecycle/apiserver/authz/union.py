@@ -11,7 +11,7 @@ from __future__ import annotations
 from collections.abc import Awaitable, Iterable, Iterator, Sequence
 
 from lifecycle.api.aggregate import aggregate
-from lifecycle.api.wire import RequestInfo, UserInfo
+from lifecycle.api.http.wire import RequestInfo, UserInfo
 from lifecycle.apiserver.authz.authorizer import (
     Answer,
     Authorizer,

@@ -21,8 +21,8 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 
 from lifecycle.api import fast_json
-from lifecycle.api.clock import Clock
-from lifecycle.api.wire import Object, RequestInfo, UserInfo
+from lifecycle.api.http.wire import Object, RequestInfo, UserInfo
+from lifecycle.api.loop.clock import Clock
 from lifecycle.apiserver.authz.authorizer import (
     NO_OPINION,
     Answer,

@@ -24,7 +24,7 @@ from functools import cache
 from importlib.resources import files
 
 from lifecycle.api import fast_json
-from lifecycle.api.wire import Object
+from lifecycle.api.http.wire import Object
 
 SYSTEM_NAMESPACES = ("default", "kube-node-lease", "kube-public", "kube-system")
 """Namespaces that the API server keeps in existence. Upstream:

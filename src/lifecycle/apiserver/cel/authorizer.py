@@ -21,7 +21,7 @@ from dataclasses import dataclass, field
 from functools import partial
 from typing import Any
 
-from lifecycle.api.wire import RequestInfo, UserInfo
+from lifecycle.api.http.wire import RequestInfo, UserInfo
 from lifecycle.apiserver.cel.declare import T, declared, function
 from lifecycle.apiserver.cel.types import message, types
 

@@ -11,8 +11,8 @@ import re
 from typing import Any
 from urllib.parse import SplitResult, parse_qs, urlsplit
 
-from lifecycle.api.go_format import go_quote
-from lifecycle.api.go_url import go_url_problem
+from lifecycle.api.go.format import go_quote
+from lifecycle.api.go.url import go_url_problem
 from lifecycle.apiserver.cel.declare import T, declared, function
 from lifecycle.apiserver.cel.types import message, types
 

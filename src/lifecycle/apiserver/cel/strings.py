@@ -12,8 +12,8 @@ import datetime
 import re
 from typing import Any
 
-from lifecycle.api.go_format import ESCAPES
-from lifecycle.api.go_regexp import compile_regexp
+from lifecycle.api.go.format import ESCAPES
+from lifecycle.api.go.regexp import compile_regexp
 from lifecycle.apiserver.cel.cost import charge_text
 from lifecycle.apiserver.cel.declare import T, declared, function
 

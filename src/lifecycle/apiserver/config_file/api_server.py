@@ -11,7 +11,7 @@ from __future__ import annotations
 from dataclasses import replace
 from pathlib import Path
 
-from lifecycle.api.wire import Object
+from lifecycle.api.http.wire import Object
 from lifecycle.apiserver.config_file.decoding import Scheme, decode_configuration
 
 GROUP = "apiserver.config.k8s.io"

@@ -14,12 +14,12 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
 
-from lifecycle.api.go_format import go_quote
-from lifecycle.api.go_json.decode import unmarshal
-from lifecycle.api.go_json.structs import StructDecoder, Types
-from lifecycle.api.go_json.type_meta import interpret
-from lifecycle.api.wire import Object
-from lifecycle.api.yaml_reader import read_yaml
+from lifecycle.api.go.format import go_quote
+from lifecycle.api.go.json.decode import unmarshal
+from lifecycle.api.go.json.structs import StructDecoder, Types
+from lifecycle.api.go.json.type_meta import interpret
+from lifecycle.api.go.yaml_reader import read_yaml
+from lifecycle.api.http.wire import Object
 
 INTERNAL = "__internal"
 """The version that no file may say."""

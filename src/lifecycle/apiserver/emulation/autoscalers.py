@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
-from lifecycle.api.wire import Object
+from lifecycle.api.http.wire import Object
 from lifecycle.apiserver.apis.autoscaler_versions import (
     BEHAVIOR,
     new_metric,

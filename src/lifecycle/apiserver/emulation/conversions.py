@@ -18,7 +18,7 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 
 from lifecycle.api.field_errors import FieldError
-from lifecycle.api.wire import Object
+from lifecycle.api.http.wire import Object
 from lifecycle.apiserver.emulation.autoscalers import (
     autoscaler_to_old,
     autoscaler_to_served,

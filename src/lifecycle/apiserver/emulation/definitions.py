@@ -16,7 +16,7 @@ from __future__ import annotations
 from typing import Any
 
 from lifecycle.api.field_errors import FieldError, forbidden, invalid
-from lifecycle.api.wire import Object
+from lifecycle.api.http.wire import Object
 from lifecycle.apiserver.apiextensions.internal_form import (
     PER_VERSION,
     go_versions,

@@ -14,9 +14,9 @@ from __future__ import annotations
 from dataclasses import replace
 
 from lifecycle.api import fast_json
+from lifecycle.api.http.wire import Handler, Object, Request, RequestInfo, Response
 from lifecycle.api.published import published, published_names
 from lifecycle.api.status import StatusError, generic_not_found
-from lifecycle.api.wire import Handler, Object, Request, RequestInfo, Response
 from lifecycle.apiserver.emulation.conversions import CONVERSIONS
 from lifecycle.apiserver.emulation.served_version import (
     ServedVersion,

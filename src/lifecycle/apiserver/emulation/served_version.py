@@ -14,8 +14,8 @@ from __future__ import annotations
 from dataclasses import dataclass
 from functools import cache
 
+from lifecycle.api.http.wire import Object
 from lifecycle.api.tables import table_lines
-from lifecycle.api.wire import Object
 
 RECORDED = ("v1.20.2",)
 """The versions that there are tables of."""

@@ -15,10 +15,10 @@ from dataclasses import replace
 from typing import Any
 
 from lifecycle.api import fast_json, status
+from lifecycle.api.http.wire import Handler, Object, Request, Response, WatchFrame
 from lifecycle.api.patch.json_patch import apply_json_patch
 from lifecycle.api.patch.merge_patch import apply_merge_patch
 from lifecycle.api.status import StatusError
-from lifecycle.api.wire import Handler, Object, Request, Response, WatchFrame
 from lifecycle.apiserver.emulation.conversions import Conversion
 from lifecycle.apiserver.endpoints.bodies import parse_body
 from lifecycle.apiserver.endpoints.negotiation import JSON

@@ -10,11 +10,11 @@ import re
 from typing import Any
 
 from lifecycle.api import protobuf, status
-from lifecycle.api.go_json.decode import wrong_type
+from lifecycle.api.go.json.decode import wrong_type
+from lifecycle.api.go.yaml_reader import read_yaml
+from lifecycle.api.http.wire import Object, Request
 from lifecycle.api.schema.decode import CannotBeHandledError, decode
 from lifecycle.api.schema.duplicates import find_duplicate_fields
-from lifecycle.api.wire import Object, Request
-from lifecycle.api.yaml_reader import read_yaml
 from lifecycle.apiserver.endpoints.options import bool_option, int_option
 from lifecycle.apiserver.http.json_bodies import read_json
 from lifecycle.apiserver.registry.deletion import check_delete_options

@@ -20,8 +20,8 @@ from typing import Protocol
 from urllib.parse import quote
 
 from lifecycle.api import status
-from lifecycle.api.query_params import bool_parameter
-from lifecycle.api.wire import ANONYMOUS, Object, Request, Response
+from lifecycle.api.http.query_params import bool_parameter
+from lifecycle.api.http.wire import ANONYMOUS, Object, Request, Response
 from lifecycle.apiserver.authz.authorizer import Authorizer, decide
 from lifecycle.apiserver.authz.forbidden import forbidden_status_error
 from lifecycle.apiserver.endpoints.websocket_reader import over_websocket

@@ -16,8 +16,8 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 
 from lifecycle.api import status
-from lifecycle.api.query_params import bool_parameter
-from lifecycle.api.wire import Object, RequestInfo
+from lifecycle.api.http.query_params import bool_parameter
+from lifecycle.api.http.wire import Object, RequestInfo
 
 STREAMS = ("stdin", "stdout", "stderr", "tty")
 PATH_KINDS = frozenset({"NodeProxyOptions", "PodProxyOptions", "ServiceProxyOptions"})

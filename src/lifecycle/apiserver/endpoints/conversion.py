@@ -9,10 +9,10 @@ Upstream: `apiserver/pkg/endpoints/handlers/response.go` (`asTable`,
 
 from __future__ import annotations
 
-from lifecycle.api.go_format import go_quote
+from lifecycle.api.go.format import go_quote
+from lifecycle.api.http.wire import Object
 from lifecycle.api.resources import Resource
 from lifecycle.api.status import bad_request, failure
-from lifecycle.api.wire import Object
 from lifecycle.apiserver.endpoints.negotiation import Accepted
 from lifecycle.apiserver.registry.metadata import in_go_order
 from lifecycle.apiserver.registry.printers.table import table

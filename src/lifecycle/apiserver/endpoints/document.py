@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import hashlib
 
-from lifecycle.api.wire import Request, Response
+from lifecycle.api.http.wire import Request, Response
 
 
 def etag_of(body: bytes) -> str:

@@ -16,11 +16,11 @@ from dataclasses import replace
 
 from lifecycle.api import fast_json, status
 from lifecycle.api.fields import FieldSelector, parse_field_selector
-from lifecycle.api.go_yaml import to_yaml_bytes
+from lifecycle.api.go.yaml import to_yaml_bytes
+from lifecycle.api.http.wire import Object, Request, Response, WatchFrame
 from lifecycle.api.labels import parse_selector
+from lifecycle.api.loop.worker import beside
 from lifecycle.api.resources import Resource
-from lifecycle.api.wire import Object, Request, Response, WatchFrame
-from lifecycle.api.worker import beside
 from lifecycle.apiserver.endpoints.conversion import converted, converted_bookmark
 from lifecycle.apiserver.endpoints.negotiation import (
     JSON,

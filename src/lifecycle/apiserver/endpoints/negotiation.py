@@ -16,10 +16,10 @@ from dataclasses import dataclass
 
 from lifecycle.api import fast_json, protobuf
 from lifecycle.api.bounded_cache import short_first_cache, short_lru_cache
-from lifecycle.api.go_yaml import to_yaml_bytes
+from lifecycle.api.go.yaml import to_yaml_bytes
+from lifecycle.api.http.wire import Object, Request, Response, WatchFrame
+from lifecycle.api.loop.worker import LARGE
 from lifecycle.api.status import StatusError, failure
-from lifecycle.api.wire import Object, Request, Response, WatchFrame
-from lifecycle.api.worker import LARGE
 from lifecycle.apiserver.http.frames import json_frame
 
 JSON, YAML, PROTOBUF = (

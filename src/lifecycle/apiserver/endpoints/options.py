@@ -26,9 +26,9 @@ from lifecycle.api.field_errors import (
     required,
     too_long,
 )
-from lifecycle.api.go_format import go_quote
-from lifecycle.api.query_params import bool_parameter
-from lifecycle.api.wire import Request
+from lifecycle.api.go.format import go_quote
+from lifecycle.api.http.query_params import bool_parameter
+from lifecycle.api.http.wire import Request
 
 META_GROUP = "meta.k8s.io"
 MAX_MANAGER_LENGTH = 128

@@ -16,14 +16,14 @@ import re
 from typing import Any, NamedTuple
 
 from lifecycle.api import fast_json, status
-from lifecycle.api.go_format import go_value
-from lifecycle.api.go_json.as_sent import LONGEST, as_sent, text_of
-from lifecycle.api.go_json.decode import as_go_values, json_type, wrong_type
+from lifecycle.api.go.format import go_value
+from lifecycle.api.go.json.as_sent import LONGEST, as_sent, text_of
+from lifecycle.api.go.json.decode import as_go_values, json_type, wrong_type
+from lifecycle.api.go.yaml_reader import read_yaml
+from lifecycle.api.http.wire import Object
 from lifecycle.api.patch.json_patch import apply_json_patch
 from lifecycle.api.patch.merge_patch import apply_merge_patch
 from lifecycle.api.schema import find_duplicate_fields
-from lifecycle.api.wire import Object
-from lifecycle.api.yaml_reader import read_yaml
 from lifecycle.apiserver.http.json_bodies import read_json
 from lifecycle.apiserver.registry.rest.strategy import (
     APPLY_PATCH,

@@ -22,8 +22,8 @@ from html.parser import HTMLParser
 from typing import Any
 from urllib.parse import urlsplit, urlunsplit
 
-from lifecycle.api.wire import Response
-from lifecycle.api.worker import LARGE, beside
+from lifecycle.api.http.wire import Response
+from lifecycle.api.loop.worker import LARGE, beside
 
 MAX_PAGE = 1024 * 1024
 """Bytes of a page that is read, compressed or not. It is in memory as a whole, and a

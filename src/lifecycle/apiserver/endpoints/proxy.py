@@ -26,8 +26,8 @@ from typing import Protocol
 from urllib.parse import quote, urlencode
 
 from lifecycle.api import status
-from lifecycle.api.go_format import go_quote
-from lifecycle.api.wire import Object, Request, Response
+from lifecycle.api.go.format import go_quote
+from lifecycle.api.http.wire import Object, Request, Response
 from lifecycle.apiserver.endpoints.proxied_page import rewrite_response, rewrite_url
 
 METHODS = frozenset({"GET", "HEAD", "OPTIONS", "POST", "PUT", "PATCH", "DELETE"})

@@ -12,8 +12,8 @@ Left out: streaming lists.
 from __future__ import annotations
 
 from lifecycle.api import status
+from lifecycle.api.http.wire import Request, RequestInfo, Response
 from lifecycle.api.resources import Resource, find_resource
-from lifecycle.api.wire import Request, RequestInfo, Response
 from lifecycle.apiserver.endpoints.connect_options import CONNECTING
 from lifecycle.apiserver.endpoints.handlers.bounded import Endpoint, bounded
 from lifecycle.apiserver.endpoints.handlers.connect import connect_resource

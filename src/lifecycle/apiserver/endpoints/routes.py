@@ -18,9 +18,9 @@ from __future__ import annotations
 from functools import cache
 
 from lifecycle.api import status
-from lifecycle.api.go_format import go_quote
+from lifecycle.api.go.format import go_quote
+from lifecycle.api.http.wire import RequestInfo, Response
 from lifecycle.api.resources import Resource, all_resources
-from lifecycle.api.wire import RequestInfo, Response
 from lifecycle.apiserver.endpoints.document import page_not_found
 
 METHODS = frozenset({"GET", "POST", "PUT", "PATCH", "DELETE"})

@@ -17,14 +17,14 @@ import base64
 import contextlib
 from collections.abc import AsyncIterator
 
-from lifecycle.api.websocket import (
+from lifecycle.api.http.wire import Connection, Request, Response
+from lifecycle.api.httpstream.websocket import (
     WebSocket,
     choose,
     handshake,
     is_websocket,
     offered_protocols,
 )
-from lifecycle.api.wire import Connection, Request, Response
 from lifecycle.apiserver.http.frames import encoded_frame
 
 BINARY_PROTOCOL, BASE64_PROTOCOL = "binary.k8s.io", "base64.binary.k8s.io"

@@ -19,8 +19,8 @@ from __future__ import annotations
 
 from dataclasses import replace
 
-from lifecycle.api.clock import Clock
-from lifecycle.api.wire import Object, RequestInfo, UserInfo
+from lifecycle.api.http.wire import Object, RequestInfo, UserInfo
+from lifecycle.api.loop.clock import Clock
 from lifecycle.apiserver.aggregation.front_proxy import read_authentication_config_map
 from lifecycle.apiserver.authn.options import (
     AuthenticationOptions,

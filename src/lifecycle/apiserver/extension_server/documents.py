@@ -9,7 +9,7 @@ from __future__ import annotations
 from typing import Any
 
 from lifecycle.api import fast_json
-from lifecycle.api.wire import Object, Request, Response
+from lifecycle.api.http.wire import Object, Request, Response
 from lifecycle.apiserver.endpoints.document import document, etag_of, is_fresh
 from lifecycle.apiserver.extension_server.terms import (
     API_VERSION,

@@ -17,7 +17,8 @@ import base64
 from collections.abc import AsyncIterator
 from typing import Any
 
-from lifecycle.api.clock import Clock
+from lifecycle.api.http.wire import Object, Request, Response, WatchFrame
+from lifecycle.api.loop.clock import Clock
 from lifecycle.api.names import NameSource
 from lifecycle.api.patch.merge_patch import apply_merge_patch
 from lifecycle.api.status import (
@@ -27,7 +28,6 @@ from lifecycle.api.status import (
     method_not_allowed,
     success,
 )
-from lifecycle.api.wire import Object, Request, Response, WatchFrame
 from lifecycle.apiserver.aggregation.front_proxy import NAME, NAMESPACE
 from lifecycle.apiserver.endpoints.document import page_not_found, text
 from lifecycle.apiserver.endpoints.negotiation import negotiate

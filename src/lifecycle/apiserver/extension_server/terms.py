@@ -13,13 +13,13 @@ from __future__ import annotations
 import asyncio
 from collections.abc import AsyncIterator
 
-from lifecycle.api.clock import Clock, parse_time
 from lifecycle.api.field_errors import invalid_object, required
+from lifecycle.api.http.wire import Object, WatchFrame
 from lifecycle.api.human_duration import human_duration
+from lifecycle.api.loop.clock import Clock, parse_time
 from lifecycle.api.names import NameSource
 from lifecycle.api.status import already_exists, conflict, gone, not_found
 from lifecycle.api.validation.content import NameFunction, dns1123_subdomain
-from lifecycle.api.wire import Object, WatchFrame
 from lifecycle.apiserver.registry.rest.object_meta import validate_object_meta
 
 GROUP, VERSION, PLURAL, KIND = "lookup.lifecycle.book", "v1", "terms", "Term"

@@ -19,11 +19,18 @@ from collections.abc import AsyncIterator, Awaitable, Callable
 from typing import Any
 
 from lifecycle.api import fast_json
-from lifecycle.api.clock import Clock, parse_time
-from lifecycle.api.go_duration import go_duration
+from lifecycle.api.go.duration import go_duration
+from lifecycle.api.http.wire import (
+    Handler,
+    Object,
+    Request,
+    Response,
+    UserInfo,
+    WatchFrame,
+)
+from lifecycle.api.loop.clock import Clock, parse_time
+from lifecycle.api.loop.worker import LARGE, beside
 from lifecycle.api.tracing import span
-from lifecycle.api.wire import Handler, Object, Request, Response, UserInfo, WatchFrame
-from lifecycle.api.worker import LARGE, beside
 from lifecycle.apiserver.audit.context import audit_event
 from lifecycle.apiserver.audit.event import (
     decoded,

@@ -10,8 +10,8 @@ Upstream: `apiserver/pkg/endpoints/filters/audit_init.go` (`WithAuditInit`) and
 
 from __future__ import annotations
 
+from lifecycle.api.http.wire import Handler, Request, Response
 from lifecycle.api.names import NameSource
-from lifecycle.api.wire import Handler, Request, Response
 
 AUDIT_ID = "audit-id"
 MAX_AUDIT_ID = 64

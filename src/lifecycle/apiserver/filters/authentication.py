@@ -18,9 +18,9 @@ from __future__ import annotations
 
 import logging
 
+from lifecycle.api.http.wire import Handler, Request, Response
 from lifecycle.api.status import unauthorized
 from lifecycle.api.tracing import span
-from lifecycle.api.wire import Handler, Request, Response
 from lifecycle.apiserver.authn.authenticator import AuthenticationError
 from lifecycle.apiserver.authn.union import Authenticator, add_authenticated_group
 from lifecycle.apiserver.filters.refusal import refuse

@@ -6,9 +6,9 @@ v1.36.
 
 from __future__ import annotations
 
+from lifecycle.api.http.wire import ANONYMOUS, Handler, Request, Response
 from lifecycle.api.status import internal_error
 from lifecycle.api.tracing import span
-from lifecycle.api.wire import ANONYMOUS, Handler, Request, Response
 from lifecycle.apiserver.audit.context import annotate
 from lifecycle.apiserver.authz.authorizer import Authorizer, decide
 from lifecycle.apiserver.authz.forbidden import forbidden_status_error

@@ -14,7 +14,7 @@ import re
 from collections.abc import Sequence
 
 from lifecycle.api.aggregate import aggregate
-from lifecycle.api.wire import Handler, Request, Response
+from lifecycle.api.http.wire import Handler, Request, Response
 
 METHODS = "POST, GET, OPTIONS, PUT, DELETE, PATCH"
 HEADERS = (

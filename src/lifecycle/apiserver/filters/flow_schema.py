@@ -13,7 +13,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
 
-from lifecycle.api.wire import Object, RequestInfo, UserInfo
+from lifecycle.api.http.wire import Object, RequestInfo, UserInfo
 from lifecycle.apiserver.authn.service_account import USERNAME_PREFIX, make_username
 
 ALL = "*"

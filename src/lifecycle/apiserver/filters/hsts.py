@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from lifecycle.api.wire import Handler, Request, Response
+from lifecycle.api.http.wire import Handler, Request, Response
 
 
 def with_hsts(handler: Handler, directives: Sequence[str]) -> Handler:

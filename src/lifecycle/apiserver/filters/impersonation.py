@@ -12,10 +12,10 @@ answers itself).
 
 from __future__ import annotations
 
-from lifecycle.api.go_format import go_quote
+from lifecycle.api.go.format import go_quote
+from lifecycle.api.http.wire import ANONYMOUS, Handler, Request, Response, UserInfo
 from lifecycle.api.status import StatusError, bad_request
 from lifecycle.api.tracing import span
-from lifecycle.api.wire import ANONYMOUS, Handler, Request, Response, UserInfo
 from lifecycle.apiserver.audit.context import log_impersonated_user
 from lifecycle.apiserver.authz.authorizer import Authorizer
 from lifecycle.apiserver.filters.impersonation_mode import impersonated_user

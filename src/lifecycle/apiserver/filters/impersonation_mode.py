@@ -18,9 +18,9 @@ from collections.abc import Mapping
 from dataclasses import replace
 
 from lifecycle.api.aggregate import aggregate
-from lifecycle.api.go_format import go_quote
+from lifecycle.api.go.format import go_quote
+from lifecycle.api.http.wire import ANONYMOUS, MASTERS, RequestInfo, UserInfo
 from lifecycle.api.status import StatusError
-from lifecycle.api.wire import ANONYMOUS, MASTERS, RequestInfo, UserInfo
 from lifecycle.apiserver.authn.authenticator import (
     ALL_AUTHENTICATED,
     ALL_UNAUTHENTICATED,

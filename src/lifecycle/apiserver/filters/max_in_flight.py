@@ -9,7 +9,7 @@ Upstream: `apiserver/pkg/server/filters/maxinflight.go` (`WithMaxInFlightLimit`)
 
 from __future__ import annotations
 
-from lifecycle.api.wire import MASTERS, Handler, Request, Response
+from lifecycle.api.http.wire import MASTERS, Handler, Request, Response
 from lifecycle.apiserver.endpoints.document import text
 from lifecycle.apiserver.filters.request_info import is_long_running
 

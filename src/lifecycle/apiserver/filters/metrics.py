@@ -16,8 +16,8 @@ from bisect import bisect_left
 from collections import Counter
 from collections.abc import Iterator
 
+from lifecycle.api.http.wire import Handler, Request, RequestInfo, Response
 from lifecycle.api.resources import find_resource
-from lifecycle.api.wire import Handler, Request, RequestInfo, Response
 from lifecycle.apiserver.audit.context import annotate_at_end
 from lifecycle.apiserver.filters.request_info import is_long_running
 from lifecycle.apiserver.registry.strategies import strategy_for

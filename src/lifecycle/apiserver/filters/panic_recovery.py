@@ -13,9 +13,9 @@ from __future__ import annotations
 
 import logging
 
+from lifecycle.api.http.wire import Handler, Request, Response
 from lifecycle.api.late_import import LibraryMissingError
 from lifecycle.api.status import PanicError, StatusError, internal_error
-from lifecycle.api.wire import Handler, Request, Response
 from lifecycle.apiserver.endpoints.document import text
 from lifecycle.apiserver.filters.refusal import refuse
 

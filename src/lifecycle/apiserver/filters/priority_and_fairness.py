@@ -24,9 +24,7 @@ import math
 from typing import NamedTuple
 
 from lifecycle.api.bounded_cache import BoundedCache
-from lifecycle.api.resources import resource
-from lifecycle.api.tracing import span
-from lifecycle.api.wire import (
+from lifecycle.api.http.wire import (
     ANONYMOUS,
     Handler,
     Object,
@@ -35,6 +33,8 @@ from lifecycle.api.wire import (
     Response,
     UserInfo,
 )
+from lifecycle.api.resources import resource
+from lifecycle.api.tracing import span
 from lifecycle.apiserver.authn.service_account import USERNAME_PREFIX
 from lifecycle.apiserver.filters.flow_schema import (
     flow_distinguisher,

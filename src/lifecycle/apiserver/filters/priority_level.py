@@ -14,7 +14,7 @@ from __future__ import annotations
 import asyncio
 
 from lifecycle.api.bounded_cache import BoundedCache
-from lifecycle.api.wire import Object
+from lifecycle.api.http.wire import Object
 from lifecycle.apiserver.filters.dropped_requests import DroppedRequests
 from lifecycle.apiserver.filters.queue_set import (
     ONE_SEAT,

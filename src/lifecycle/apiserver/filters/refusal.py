@@ -10,8 +10,8 @@ Upstream: `apiserver/pkg/endpoints/handlers/responsewriters/errors.go`, v1.36.
 
 from __future__ import annotations
 
+from lifecycle.api.http.wire import Response
 from lifecycle.api.status import StatusError
-from lifecycle.api.wire import Response
 
 CAUSES = 3
 """So many bytes of a refusal are there for each of its message, which tells again what

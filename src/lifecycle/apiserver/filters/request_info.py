@@ -21,10 +21,10 @@ from dataclasses import replace
 
 from lifecycle.api.bounded_cache import BoundedCache
 from lifecycle.api.fields import parse_field_selector
-from lifecycle.api.query_params import bool_parameter
+from lifecycle.api.http.query_params import bool_parameter
+from lifecycle.api.http.wire import Handler, Request, RequestInfo, Response
+from lifecycle.api.loop.worker import beside
 from lifecycle.api.status import StatusError, failure
-from lifecycle.api.wire import Handler, Request, RequestInfo, Response
-from lifecycle.api.worker import beside
 from lifecycle.apiserver.filters.refusal import refuse
 
 SPECIAL_VERBS = frozenset({"proxy", "watch"})

@@ -15,8 +15,8 @@ from __future__ import annotations
 
 from collections.abc import Awaitable, Callable
 
+from lifecycle.api.http.wire import Handler, Request, Response
 from lifecycle.api.status import failure
-from lifecycle.api.wire import Handler, Request, Response
 from lifecycle.apiserver.endpoints.document import text
 from lifecycle.apiserver.filters.refusal import refuse
 

@@ -15,11 +15,11 @@ import asyncio
 from collections.abc import Callable
 
 from lifecycle.api import fast_json
-from lifecycle.api.go_duration import parse_duration
+from lifecycle.api.go.duration import parse_duration
+from lifecycle.api.http.wire import Handler, Request, Response
+from lifecycle.api.loop.until import until
+from lifecycle.api.loop.worker import beside
 from lifecycle.api.status import bad_request, failure
-from lifecycle.api.until import until
-from lifecycle.api.wire import Handler, Request, Response
-from lifecycle.api.worker import beside
 from lifecycle.apiserver.filters.refusal import refuse
 from lifecycle.apiserver.filters.request_info import is_long_running
 

@@ -10,8 +10,8 @@ to `lifecycle.trace`, in this process.
 
 from __future__ import annotations
 
+from lifecycle.api.http.wire import Handler, Request, Response
 from lifecycle.api.tracing import span
-from lifecycle.api.wire import Handler, Request, Response
 
 
 def with_tracing(handler: Handler) -> Handler:

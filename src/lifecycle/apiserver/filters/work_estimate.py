@@ -14,8 +14,8 @@ from __future__ import annotations
 import math
 from collections.abc import Callable
 
-from lifecycle.api.query_params import bool_parameter
-from lifecycle.api.wire import RequestInfo
+from lifecycle.api.http.query_params import bool_parameter
+from lifecycle.api.http.wire import RequestInfo
 from lifecycle.apiserver.filters.queue_set import ONE_SEAT, Work
 from lifecycle.apiserver.storage.stats import Stats
 

@@ -13,8 +13,8 @@ from collections.abc import Callable
 from typing import Any
 
 from lifecycle.api import fast_json
-from lifecycle.api.wire import WatchFrame
-from lifecycle.api.worker import beside
+from lifecycle.api.http.wire import WatchFrame
+from lifecycle.api.loop.worker import beside
 
 
 def json_frame(frame: WatchFrame) -> bytes:

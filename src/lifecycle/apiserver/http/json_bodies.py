@@ -1,8 +1,8 @@
-"""JSON in request bodies: `orjson` reads what is good, `lifecycle.api.go_json` what is
+"""JSON in request bodies: `orjson` reads what is good, `lifecycle.api.go.json` what is
 not.
 
 To say what is wrong with a large body takes ten times as long as reading it; that is
-why reading is the worker's (`lifecycle.api.worker`).
+why reading is the worker's (`lifecycle.api.loop.worker`).
 """
 
 from __future__ import annotations
@@ -10,8 +10,8 @@ from __future__ import annotations
 from typing import Any
 
 from lifecycle.api import fast_json
-from lifecycle.api.go_json.decode import unmarshal
-from lifecycle.api.go_json.scanner import syntax_error_message
+from lifecycle.api.go.json.decode import unmarshal
+from lifecycle.api.go.json.scanner import syntax_error_message
 
 
 def read_json(body: bytes) -> Any:

@@ -19,9 +19,9 @@ from lifecycle.api.fieldpath.field_sets import (
     intersection,
     union,
 )
+from lifecycle.api.http.wire import Object
 from lifecycle.api.schema.struct_decoder import normal_form
 from lifecycle.api.status import StatusError, bad_request, failure
-from lifecycle.api.wire import Object
 from lifecycle.apiserver.managedfields.config_check import check_config, check_untracked
 from lifecycle.apiserver.managedfields.config_set import field_set, with_named_fields
 from lifecycle.apiserver.managedfields.conflicts import Conflicts, conflicts_from

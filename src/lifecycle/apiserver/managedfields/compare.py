@@ -15,7 +15,7 @@ from typing import Any
 
 from lifecycle.api.fieldpath.field_sets import LEAF, Fields, union
 from lifecycle.api.fieldpath.path_elements import SELF, sorted_elements, value_element
-from lifecycle.api.same_value import same_value
+from lifecycle.api.go.same_value import same_value
 from lifecycle.apiserver.managedfields.typed import KEYED, SET, STRUCT, Type
 
 _ABSENT: Any = object()

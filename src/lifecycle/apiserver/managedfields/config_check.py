@@ -14,10 +14,10 @@ from __future__ import annotations
 from typing import Any
 
 from lifecycle.api.fieldpath.path_elements import path_text, set_element
-from lifecycle.api.go_format import go_json_type, go_syntax, go_value
+from lifecycle.api.go.format import go_json_type, go_syntax, go_value
+from lifecycle.api.http.wire import Object
 from lifecycle.api.schema import Schema, schema_for
 from lifecycle.api.status import failure
-from lifecycle.api.wire import Object
 from lifecycle.apiserver.managedfields.typed import KEYED, SET, type_of
 
 _NUMERIC = ("integer", "number")

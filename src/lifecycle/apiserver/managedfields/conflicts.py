@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from lifecycle.api.fieldpath.field_sets import Fields, from_paths, paths
 from lifecycle.api.fieldpath.path_elements import path_text
-from lifecycle.api.go_format import go_quote
+from lifecycle.api.go.format import go_quote
 from lifecycle.api.status import StatusError, failure
 from lifecycle.apiserver.managedfields.entries import Entry
 

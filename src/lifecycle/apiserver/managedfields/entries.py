@@ -15,7 +15,7 @@ from __future__ import annotations
 from typing import Any, NamedTuple
 
 from lifecycle.api.fieldpath.field_sets import Fields, normalized, union
-from lifecycle.api.wire import Object
+from lifecycle.api.http.wire import Object
 
 MAX_UPDATE_MANAGERS = 10
 ANCIENT = "ancient-changes"

@@ -13,7 +13,7 @@ from __future__ import annotations
 
 from lifecycle.api import fast_json
 from lifecycle.api.fieldpath.field_sets import Fields, difference
-from lifecycle.api.wire import Object
+from lifecycle.api.http.wire import Object
 from lifecycle.apiserver.managedfields.compare import compare
 from lifecycle.apiserver.managedfields.config_set import field_set
 from lifecycle.apiserver.managedfields.typed import type_for

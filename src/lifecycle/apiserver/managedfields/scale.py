@@ -13,7 +13,7 @@ from __future__ import annotations
 from typing import Any
 
 from lifecycle.api.fieldpath.field_sets import LEAF, Fields, difference, has
-from lifecycle.api.wire import Object
+from lifecycle.api.http.wire import Object
 from lifecycle.apiserver.managedfields.entries import Entry, decode, encode
 
 SCALE_VERSION = "autoscaling/v1"

@@ -28,9 +28,9 @@ from lifecycle.api.fieldpath.field_sets import (
     shared,
     union,
 )
+from lifecycle.api.http.wire import Object
 from lifecycle.api.schema import decode as normal_form
 from lifecycle.api.schema.empties import Empty, restored, within
-from lifecycle.api.wire import Object
 from lifecycle.apiserver.managedfields.compare import compare
 from lifecycle.apiserver.managedfields.entries import (
     UPDATE,

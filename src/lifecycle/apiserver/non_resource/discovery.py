@@ -19,8 +19,8 @@ from __future__ import annotations
 from functools import cache
 
 from lifecycle.api import fast_json
+from lifecycle.api.http.wire import Object, Request, Response
 from lifecycle.api.published import published, published_bytes, published_names
-from lifecycle.api.wire import Object, Request, Response
 from lifecycle.apiserver.endpoints.document import document, etag_of, is_fresh
 
 LEGACY = "discovery/legacy"

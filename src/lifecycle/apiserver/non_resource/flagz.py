@@ -12,8 +12,8 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
+from lifecycle.api.http.wire import Object, Request, Response
 from lifecycle.api.names import NameSource
-from lifecycle.api.wire import Object, Request, Response
 from lifecycle.apiserver.non_resource.zpages import (
     COMPONENT,
     HEAD,

@@ -12,8 +12,8 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
 
-from lifecycle.api.clock import format_micro_time
-from lifecycle.api.go_duration import go_duration
+from lifecycle.api.go.duration import go_duration
+from lifecycle.api.loop.clock import format_micro_time
 from lifecycle.apiserver.filters.priority_and_fairness import FlowController
 from lifecycle.apiserver.filters.queue_set import SCALE, Ticket
 

@@ -13,8 +13,8 @@ from collections.abc import Callable, Iterable
 from typing import Any
 
 from lifecycle.api import fast_json
+from lifecycle.api.http.wire import Object
 from lifecycle.api.protobuf.wire_format import delimited, tag, varint
-from lifecycle.api.wire import Object
 
 _BYTES = [tag(number, 2) for number in range(32)]
 

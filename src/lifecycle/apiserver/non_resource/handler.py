@@ -8,9 +8,9 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 
+from lifecycle.api.http.wire import Handler, Request, Response
 from lifecycle.api.published import published_bytes
 from lifecycle.api.status import generic_not_found, method_not_allowed
-from lifecycle.api.wire import Handler, Request, Response
 from lifecycle.apiserver.endpoints.document import document, page_not_found
 from lifecycle.apiserver.non_resource.discovery import group_names, serve_discovery
 from lifecycle.apiserver.non_resource.health import ENDPOINTS, Check, Health

@@ -17,9 +17,9 @@ from __future__ import annotations
 from collections.abc import Callable
 from functools import cache
 
-from lifecycle.api.go_format import go_quote
+from lifecycle.api.go.format import go_quote
+from lifecycle.api.http.wire import Request, Response
 from lifecycle.api.published import published_bytes
-from lifecycle.api.wire import Request, Response
 from lifecycle.apiserver.endpoints.document import page_not_found, text
 
 ENDPOINTS = ("healthz", "livez", "readyz")

@@ -15,10 +15,10 @@ from itertools import groupby
 from typing import Any
 
 from lifecycle.api import fast_json
+from lifecycle.api.http.wire import Object, Request, Response
+from lifecycle.api.loop.worker import LARGE, beside
 from lifecycle.api.published import published, published_bytes
 from lifecycle.api.resources import Resource
-from lifecycle.api.wire import Object, Request, Response
-from lifecycle.api.worker import LARGE, beside
 from lifecycle.apiserver.endpoints.document import document, etag_of, is_fresh
 from lifecycle.apiserver.non_resource.discovery import (
     LEGACY,

@@ -13,7 +13,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Mapping
 
-from lifecycle.api.wire import Response
+from lifecycle.api.http.wire import Response
 from lifecycle.apiserver.filters.metrics import RequestMetrics, head
 from lifecycle.apiserver.filters.priority_and_fairness import FlowController
 from lifecycle.apiserver.non_resource.watch_cache_metrics import watch_cache_lines

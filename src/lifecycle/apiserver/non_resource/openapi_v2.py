@@ -18,8 +18,8 @@ from functools import cache
 from typing import Any
 
 from lifecycle.api import fast_json
+from lifecycle.api.http.wire import Object, Request, Response
 from lifecycle.api.published import published, published_names
-from lifecycle.api.wire import Object, Request, Response
 from lifecycle.apiserver.endpoints.document import document, etag_of, is_fresh, text
 from lifecycle.apiserver.non_resource.gnostic import encode_document
 from lifecycle.apiserver.non_resource.openapi_v2_paths import (

@@ -15,9 +15,9 @@ from __future__ import annotations
 import base64
 from typing import Any
 
-from lifecycle.api.fnv import fnv64
-from lifecycle.api.go_json.encode import marshal
-from lifecycle.api.wire import Object
+from lifecycle.api.go.fnv import fnv64
+from lifecycle.api.go.json.encode import marshal
+from lifecycle.api.http.wire import Object
 
 VERBS = ("get", "put", "post", "delete", "options", "head", "patch")
 V3_REF, V2_REF = "#/components/schemas/", "#/definitions/"

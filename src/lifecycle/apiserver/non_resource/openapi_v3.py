@@ -12,8 +12,8 @@ from __future__ import annotations
 from collections.abc import Callable
 from functools import cache
 
+from lifecycle.api.http.wire import Request, Response
 from lifecycle.api.published import published, published_bytes, published_names
-from lifecycle.api.wire import Request, Response
 from lifecycle.apiserver.endpoints.document import document, is_fresh
 
 ROOT = "/openapi/v3"

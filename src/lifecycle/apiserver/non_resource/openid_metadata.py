@@ -8,8 +8,8 @@ from __future__ import annotations
 from collections.abc import Callable
 
 from lifecycle.api import fast_json
+from lifecycle.api.http.wire import Request, Response
 from lifecycle.api.status import failure, method_not_allowed
-from lifecycle.api.wire import Request, Response
 from lifecycle.apiserver.authn.service_account import ServiceAccountTokens
 from lifecycle.apiserver.filters.refusal import refuse
 

@@ -16,8 +16,8 @@ import re
 from collections.abc import Iterable
 from typing import Protocol
 
+from lifecycle.api.http.wire import Object
 from lifecycle.api.resources import Resource
-from lifecycle.api.wire import Object
 
 
 class ServedGroups(Protocol):

@@ -8,10 +8,10 @@ from __future__ import annotations
 import time
 from typing import Any
 
-from lifecycle.api.clock import Clock, format_time
+from lifecycle.api.http.wire import Object, Request, Response
+from lifecycle.api.loop.clock import Clock, format_time
 from lifecycle.api.names import NameSource
 from lifecycle.api.published import published
-from lifecycle.api.wire import Object, Request, Response
 from lifecycle.apiserver.non_resource.zpages import (
     COMPONENT,
     HEAD,

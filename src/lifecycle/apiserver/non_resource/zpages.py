@@ -14,9 +14,9 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
+from lifecycle.api.http.wire import Object, Request, Response
 from lifecycle.api.names import NameSource
 from lifecycle.api.status import failure
-from lifecycle.api.wire import Object, Request, Response
 from lifecycle.apiserver.endpoints.document import text
 from lifecycle.apiserver.endpoints.negotiation import JSON, YAML, encode
 

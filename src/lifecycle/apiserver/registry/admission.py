@@ -19,8 +19,8 @@ from collections.abc import Awaitable, Callable
 from dataclasses import replace
 from typing import Protocol
 
+from lifecycle.api.http.wire import Object
 from lifecycle.api.tracing import span
-from lifecycle.api.wire import Object
 from lifecycle.apiserver.admission.attributes import (
     CONNECT,
     CREATE,

@@ -15,9 +15,9 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from lifecycle.api import status
-from lifecycle.api.clock import format_time, parse_time
 from lifecycle.api.field_errors import invalid, not_supported
-from lifecycle.api.wire import Object
+from lifecycle.api.http.wire import Object
+from lifecycle.api.loop.clock import format_time, parse_time
 from lifecycle.apiserver.registry.admission import Validate
 from lifecycle.apiserver.registry.metadata import in_go_order
 from lifecycle.apiserver.registry.scope import RequestScope

@@ -5,7 +5,7 @@ Upstream: `pkg/registry/core/event/storage/storage.go` (`TTLFunc`), v1.36.
 
 from __future__ import annotations
 
-from lifecycle.api.wire import Object
+from lifecycle.api.http.wire import Object
 from lifecycle.apiserver.apis.event_versions import to_core
 from lifecycle.apiserver.registry.store import ResourceStore
 

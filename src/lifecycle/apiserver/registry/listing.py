@@ -21,10 +21,10 @@ from itertools import islice
 from typing import Any
 
 from lifecycle.api import fast_json, status
-from lifecycle.api.go_format import go_quote
-from lifecycle.api.go_json.decode import json_type, wrong_type
-from lifecycle.api.wire import Object
-from lifecycle.api.worker import beside
+from lifecycle.api.go.format import go_quote
+from lifecycle.api.go.json.decode import json_type, wrong_type
+from lifecycle.api.http.wire import Object
+from lifecycle.api.loop.worker import beside
 from lifecycle.apiserver.http.json_bodies import read_json
 from lifecycle.apiserver.storage.cacher.cache_watcher import Criteria
 from lifecycle.apiserver.storage.cacher.cached_object import Cached

@@ -9,14 +9,14 @@ from __future__ import annotations
 
 from typing import Any
 
-from lifecycle.api.clock import Clock
-from lifecycle.api.go_format import go_quote
+from lifecycle.api.go.format import go_quote
+from lifecycle.api.go.same_value import same_value
+from lifecycle.api.http.wire import Object
+from lifecycle.api.loop.clock import Clock
 from lifecycle.api.names import NameSource
 from lifecycle.api.resources import Resource
-from lifecycle.api.same_value import same_value
 from lifecycle.api.status import bad_request, failure, invalid
 from lifecycle.api.validation.content import name_is_path_segment
-from lifecycle.api.wire import Object
 from lifecycle.apiserver.registry.rest.object_meta import validate_object_meta
 from lifecycle.apiserver.registry.scope import RequestScope
 

@@ -13,9 +13,9 @@ from collections.abc import Callable
 from typing import Any
 
 from lifecycle.api import status
-from lifecycle.api.go_format import go_quote
+from lifecycle.api.go.format import go_quote
+from lifecycle.api.http.wire import Object
 from lifecycle.api.schema import decode
-from lifecycle.api.wire import Object
 from lifecycle.apiserver.managedfields import update_managed_fields
 from lifecycle.apiserver.managedfields.scale import parent_entries, scale_entries
 from lifecycle.apiserver.registry.admission import RequestAdmission

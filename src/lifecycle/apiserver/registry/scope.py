@@ -12,10 +12,10 @@ from dataclasses import dataclass, field
 from itertools import islice
 
 from lifecycle.api.bounded_cache import short_lru_cache
+from lifecycle.api.http.wire import Object, Request, UserInfo
+from lifecycle.api.loop.worker import size_of
 from lifecycle.api.resources import Resource
 from lifecycle.api.schema.empties import Empty
-from lifecycle.api.wire import Object, Request, UserInfo
-from lifecycle.api.worker import size_of
 from lifecycle.apiserver.registry.rest.strategy import GENERIC, Strategy
 
 FIELD_VALIDATION = ("Ignore", "Warn", "Strict")

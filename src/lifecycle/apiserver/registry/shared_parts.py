@@ -19,7 +19,7 @@ from typing import Any
 
 from lifecycle.api import fast_json
 from lifecycle.api.bounded_cache import BoundedCache
-from lifecycle.api.wire import Object
+from lifecycle.api.http.wire import Object
 
 DEPTH = 3
 """Steps down in which parts are looked for: `.status.conditions[2]` is three. Each step

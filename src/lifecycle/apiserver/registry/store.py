@@ -18,15 +18,15 @@ from collections.abc import Awaitable, Callable
 from dataclasses import dataclass, field
 
 from lifecycle.api import status
-from lifecycle.api.clock import Clock
 from lifecycle.api.field_errors import FieldError
+from lifecycle.api.http.wire import Object
+from lifecycle.api.loop.clock import Clock
+from lifecycle.api.loop.worker import beside
 from lifecycle.api.names import NameSource
 from lifecycle.api.resources import Resource
 from lifecycle.api.schema.empties import moved_along
 from lifecycle.api.status import StatusError
 from lifecycle.api.tracing import span
-from lifecycle.api.wire import Object
-from lifecycle.api.worker import beside
 from lifecycle.apiserver.admission.chain import AdmissionChain
 from lifecycle.apiserver.registry.admission import Validate
 from lifecycle.apiserver.registry.metadata import (

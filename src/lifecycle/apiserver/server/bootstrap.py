@@ -12,10 +12,10 @@ from __future__ import annotations
 
 import contextlib
 
-from lifecycle.api.clock import Clock
+from lifecycle.api.http.wire import Object
+from lifecycle.api.loop.clock import Clock
 from lifecycle.api.resources import resource_for_kind
 from lifecycle.api.status import StatusError
-from lifecycle.api.wire import Object
 from lifecycle.apiserver.authz.reconcile import reconciled
 from lifecycle.apiserver.bootstrap.policy import bootstrap_objects, system_namespaces
 from lifecycle.apiserver.server.default_service_cidr import (

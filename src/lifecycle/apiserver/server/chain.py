@@ -23,8 +23,8 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import dataclass, field
 
+from lifecycle.api.http.wire import Handler
 from lifecycle.api.names import NameSource
-from lifecycle.api.wire import Handler
 from lifecycle.apiserver.authn.union import Authenticator
 from lifecycle.apiserver.authz.authorizer import Authorizer
 from lifecycle.apiserver.filters.audit import (

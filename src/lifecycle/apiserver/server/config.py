@@ -16,9 +16,9 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from dataclasses import replace
 
-from lifecycle.api.clock import Clock
+from lifecycle.api.http.wire import UserInfo
+from lifecycle.api.loop.clock import Clock
 from lifecycle.api.names import NameSource
-from lifecycle.api.wire import UserInfo
 from lifecycle.apiserver.admission.chain import AdmissionChain
 from lifecycle.apiserver.admission.default_plugins import default_plugins
 from lifecycle.apiserver.admission.matching import admission_configuration

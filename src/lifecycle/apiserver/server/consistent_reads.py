@@ -13,7 +13,7 @@ cached object as a first guess in updates (`origStateIsCurrent`).
 
 from __future__ import annotations
 
-from lifecycle.api.wire import Request
+from lifecycle.api.http.wire import Request
 
 READS = frozenset({"get", "list", "watch"})
 

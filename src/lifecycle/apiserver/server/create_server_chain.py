@@ -16,10 +16,10 @@ import asyncio
 from collections.abc import Callable, Sequence
 from dataclasses import replace
 
-from lifecycle.api.clock import Clock
+from lifecycle.api.http.wire import MASTERS, Handler, Request, Response, UserInfo
+from lifecycle.api.loop.clock import Clock
 from lifecycle.api.names import NameSource
 from lifecycle.api.resources import resource_for_kind
-from lifecycle.api.wire import MASTERS, Handler, Request, Response, UserInfo
 from lifecycle.apiserver.admission.options import AdmissionOptions
 from lifecycle.apiserver.aggregation.aggregator import Aggregator
 from lifecycle.apiserver.aggregation.api_services import availability

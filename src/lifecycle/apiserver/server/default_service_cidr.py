@@ -12,9 +12,9 @@ range that differs from the flag.
 
 from __future__ import annotations
 
-from lifecycle.api.clock import Clock
+from lifecycle.api.http.wire import Object
+from lifecycle.api.loop.clock import Clock
 from lifecycle.api.resources import resource
-from lifecycle.api.wire import Object
 from lifecycle.apiserver.registry.core.service.addresses import SERVICE_CIDR
 from lifecycle.client.rest import APPLY_PATCH, Client
 

@@ -7,8 +7,8 @@ Upstream: `apiserver/pkg/server/handler.go` (`director`), the delegation chain o
 
 from __future__ import annotations
 
+from lifecycle.api.http.wire import Handler, Request, Response
 from lifecycle.api.status import failure
-from lifecycle.api.wire import Handler, Request, Response
 from lifecycle.apiserver.apiextensions.extensions import Extensions
 from lifecycle.apiserver.non_resource import NonResourceHandler
 from lifecycle.apiserver.non_resource.discovery import group_names

@@ -10,7 +10,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
-from lifecycle.api.go_duration import go_duration
+from lifecycle.api.go.duration import go_duration
 from lifecycle.apiserver.admission.options import AdmissionOptions
 from lifecycle.apiserver.audit.options import AuditOptions
 from lifecycle.apiserver.authn.options import AuthenticationOptions

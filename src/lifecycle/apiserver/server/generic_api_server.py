@@ -18,9 +18,9 @@ from dataclasses import dataclass, field
 from functools import cached_property
 from typing import TYPE_CHECKING
 
-from lifecycle.api.clock import Clock
+from lifecycle.api.http.wire import Handler, Request, Response, UserInfo
+from lifecycle.api.loop.clock import Clock
 from lifecycle.api.names import NameSource
-from lifecycle.api.wire import Handler, Request, Response, UserInfo
 from lifecycle.apiserver.aggregation.aggregator import Aggregator
 from lifecycle.apiserver.aggregation.changes import ChangeFollower
 from lifecycle.apiserver.aggregation.front_proxy import (

@@ -30,11 +30,11 @@ from http import HTTPStatus
 from aiohttp import web
 from aiohttp.web_protocol import RequestHandler
 
-from lifecycle.api.pauses import Pauses
+from lifecycle.api.http.wire import Handler, Request, Response
+from lifecycle.api.httpstream.upgrade import hand_over
+from lifecycle.api.loop.pauses import Pauses
+from lifecycle.api.loop.worker import beside
 from lifecycle.api.status import PanicError, request_entity_too_large
-from lifecycle.api.upgrade import hand_over
-from lifecycle.api.wire import Handler, Request, Response
-from lifecycle.api.worker import beside
 from lifecycle.apiserver.endpoints.negotiation import finish, is_pretty
 from lifecycle.apiserver.filters.refusal import refuse
 from lifecycle.apiserver.filters.warning import warning_headers

@@ -14,7 +14,7 @@ import yarl._url
 from aiohttp import web
 
 from lifecycle.api.bounded_cache import is_short
-from lifecycle.api.wire import Request, Response
+from lifecycle.api.http.wire import Request, Response
 from lifecycle.apiserver.http.headers import joined_headers
 from lifecycle.apiserver.server.connection import Connection
 

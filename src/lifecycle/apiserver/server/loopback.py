@@ -10,10 +10,17 @@ Upstream: `apiserver/pkg/server/options/serving_with_loopback.go`
 
 from __future__ import annotations
 
+from lifecycle.api.http.wire import (
+    MASTERS,
+    Handler,
+    Object,
+    Request,
+    Response,
+    UserInfo,
+)
 from lifecycle.api.resources import Resource, resource_for_kind
 from lifecycle.api.status import StatusError
 from lifecycle.api.version import user_agent
-from lifecycle.api.wire import MASTERS, Handler, Object, Request, Response, UserInfo
 from lifecycle.apiserver.server.precedence import Precedence
 from lifecycle.client.rest import Client
 

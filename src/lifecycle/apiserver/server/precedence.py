@@ -18,7 +18,7 @@ from __future__ import annotations
 import asyncio
 from collections import deque
 
-from lifecycle.api.pauses import Pauses
+from lifecycle.api.loop.pauses import Pauses
 
 ATTENTION = 0.005
 """Seconds for which a request from outside is remembered."""

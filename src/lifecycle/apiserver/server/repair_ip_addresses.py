@@ -17,10 +17,10 @@ from __future__ import annotations
 import asyncio
 from ipaddress import ip_address, ip_network
 
-from lifecycle.api.clock import Clock, parse_time
+from lifecycle.api.http.wire import Object
+from lifecycle.api.loop.clock import Clock, parse_time
 from lifecycle.api.resources import resource
 from lifecycle.api.status import StatusError
-from lifecycle.api.wire import Object
 from lifecycle.apiserver.registry.core.service.addresses import (
     CONTROLLER_NAME,
     LABEL_MANAGED_BY,

@@ -6,8 +6,8 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
 
+from lifecycle.api.http.wire import Object
 from lifecycle.api.resources import Resource
-from lifecycle.api.wire import Object
 from lifecycle.apiserver.storage.cacher.cacher import Cacher
 from lifecycle.apiserver.storage.object_reader import Counter
 from lifecycle.etcd.store import Bell

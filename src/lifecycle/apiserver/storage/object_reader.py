@@ -15,8 +15,8 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Sequence
 from typing import Protocol
 
+from lifecycle.api.http.wire import Object
 from lifecycle.api.resources import Resource, resource_for_kind
-from lifecycle.api.wire import Object
 
 
 class ObjectReader(Protocol):

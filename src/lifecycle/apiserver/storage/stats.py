@@ -11,7 +11,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import NamedTuple
 
-from lifecycle.api.wire import RequestInfo
+from lifecycle.api.http.wire import RequestInfo
 from lifecycle.apiserver.storage.cacher.cacher import Cacher
 
 SAMPLE = 10

@@ -15,7 +15,7 @@ import asyncio
 import math
 from collections.abc import Iterable
 
-from lifecycle.api.go_format import go_quote
+from lifecycle.api.go.format import go_quote
 from lifecycle.api.resources import Resource, find_resource
 from lifecycle.api.status import failure, internal_error
 from lifecycle.etcd.store import KeyValue

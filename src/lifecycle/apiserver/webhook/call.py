@@ -22,7 +22,7 @@ from concurrent.futures import Future
 from functools import lru_cache
 from urllib.parse import urlsplit
 
-from lifecycle.api.clock import VirtualTimeLoop
+from lifecycle.api.loop.clock import VirtualTimeLoop
 from lifecycle.apiserver.webhook.go_dial_errors import Dial, go_error, untrusted
 from lifecycle.apiserver.webhook.polite_reading import Answer, Polite
 from lifecycle.client.transport_https import ConnectionConfig, ssl_context

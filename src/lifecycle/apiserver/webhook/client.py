@@ -18,10 +18,10 @@ from pathlib import Path
 from typing import Any
 
 from lifecycle.api import fast_json
-from lifecycle.api.generic_server_response import generic_server_response
-from lifecycle.api.wire import Object
-from lifecycle.api.worker import beside
-from lifecycle.api.yaml_reader import read_yaml
+from lifecycle.api.go.yaml_reader import read_yaml
+from lifecycle.api.http.generic_server_response import generic_server_response
+from lifecycle.api.http.wire import Object
+from lifecycle.api.loop.worker import beside
 from lifecycle.apiserver.webhook.call import DEADLINE, Call, WebhookError
 from lifecycle.client.transport_https import ConnectionConfig
 

@@ -15,10 +15,10 @@ import socket
 from typing import Any
 from urllib.parse import urlsplit
 
-from lifecycle.api.generic_server_response import generic_server_response
-from lifecycle.api.go_json.decode import unmarshal
-from lifecycle.api.wire import Object
-from lifecycle.api.worker import beside
+from lifecycle.api.go.json.decode import unmarshal
+from lifecycle.api.http.generic_server_response import generic_server_response
+from lifecycle.api.http.wire import Object
+from lifecycle.api.loop.worker import beside
 from lifecycle.apiserver.webhook.call import DEADLINE, Call, WebhookError
 from lifecycle.apiserver.webhook.go_dial_errors import Dial
 from lifecycle.apiserver.webhook.service_resolver import ResolveError, ServiceResolver

@@ -13,7 +13,7 @@ import ssl
 from collections.abc import Callable
 from typing import TYPE_CHECKING
 
-from lifecycle.api.go_net import join_host_port
+from lifecycle.api.go.net import join_host_port
 from lifecycle.api.late_import import late_import
 
 if TYPE_CHECKING:

@@ -22,9 +22,9 @@ import random
 from collections.abc import Sequence
 from typing import Protocol
 
-from lifecycle.api.go_format import go_quote
+from lifecycle.api.go.format import go_quote
+from lifecycle.api.http.wire import Object
 from lifecycle.api.resources import resource
-from lifecycle.api.wire import Object
 from lifecycle.apiserver.storage.object_reader import ObjectReader
 from lifecycle.apiserver.webhook.egress_selector import EgressSelector
 

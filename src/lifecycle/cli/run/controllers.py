@@ -63,7 +63,7 @@ def controllers(
     It needs the rights of system:kube-controller-manager.
     """
     with refusals():
-        from lifecycle.api.clock import Clock
+        from lifecycle.api.loop.clock import Clock
         from lifecycle.cluster.alone.controllers import LoneControllers, ManagerOptions
         from lifecycle.controllers.manager import COMMAND
 

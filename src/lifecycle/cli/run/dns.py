@@ -35,7 +35,7 @@ def dns(port: int, cluster_domain: str, ttl: int, **options: Any) -> None:
     It needs to list and watch Services, EndpointSlices and Namespaces.
     """
     with refusals():
-        from lifecycle.api.clock import Clock
+        from lifecycle.api.loop.clock import Clock
         from lifecycle.cluster.alone.dns import NAME, DNSOptions, LoneDNS
 
         server = DNSOptions(port, cluster_domain, ttl)

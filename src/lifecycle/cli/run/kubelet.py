@@ -69,7 +69,7 @@ def kubelet(
     with refusals():
         import socket
 
-        from lifecycle.api.clock import Clock
+        from lifecycle.api.loop.clock import Clock
         from lifecycle.cluster.alone.kubelet import (
             NAME,
             LoneKubelet,

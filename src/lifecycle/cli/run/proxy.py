@@ -55,7 +55,7 @@ def proxy(
     with refusals():
         import socket
 
-        from lifecycle.api.clock import Clock
+        from lifecycle.api.loop.clock import Clock
         from lifecycle.cluster.alone.proxy import NAME, LoneProxy, ProxyOptions
         from lifecycle.proxy.kube_proxy_configuration import (
             KubeProxyConfiguration,

@@ -31,7 +31,7 @@ def scheduler(config: Path | None, **options: Any) -> None:
     It needs the rights of system:kube-scheduler.
     """
     with refusals():
-        from lifecycle.api.clock import Clock
+        from lifecycle.api.loop.clock import Clock
         from lifecycle.cluster.alone.scheduler import (
             NAME,
             LoneScheduler,

@@ -20,8 +20,8 @@ from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from urllib.parse import urlsplit
 
+from lifecycle.api.http.wire import Request, Response
 from lifecycle.api.version import user_agent
-from lifecycle.api.wire import Request, Response
 from lifecycle.client.rest import Client, Transport
 from lifecycle.client.transport_https import (
     ConnectionConfig,

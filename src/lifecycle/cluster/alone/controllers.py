@@ -12,9 +12,9 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
 
-from lifecycle.api.clock import Clock
+from lifecycle.api.http.wire import Object
+from lifecycle.api.loop.clock import Clock
 from lifecycle.api.names import NameSource
-from lifecycle.api.wire import Object
 from lifecycle.apiserver.admission.type_checking import type_check
 from lifecycle.apiserver.authn.jwt import SigningKey
 from lifecycle.apiserver.authn.legacy_service_account import legacy_claims

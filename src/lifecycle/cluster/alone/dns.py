@@ -11,7 +11,7 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from typing import Any
 
-from lifecycle.api.clock import Clock
+from lifecycle.api.loop.clock import Clock
 from lifecycle.api.validation.content import dns1123_subdomain
 from lifecycle.client.shared_informer import SharedInformerFactory
 from lifecycle.cluster.alone.connection import Connection

@@ -20,10 +20,10 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
 
-from lifecycle.api.clock import Clock
+from lifecycle.api.http.wire import Object, Request
+from lifecycle.api.loop.clock import Clock
 from lifecycle.api.names import NameSource
 from lifecycle.api.validation.content import dns1123_subdomain
-from lifecycle.api.wire import Object, Request
 from lifecycle.apiserver.pki.certificates import CertificateAuthority
 from lifecycle.cluster.alone.connection import Connection
 from lifecycle.cluster.alone.health import LOOPBACK, Check

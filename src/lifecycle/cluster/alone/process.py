@@ -14,7 +14,7 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from typing import Protocol
 
-from lifecycle.api.clock import Clock
+from lifecycle.api.loop.clock import Clock
 from lifecycle.client.leader_election import LeaderElector
 from lifecycle.cluster.alone import metrics
 from lifecycle.cluster.alone.connection import Connection, Target

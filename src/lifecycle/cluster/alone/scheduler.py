@@ -10,8 +10,8 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
-from lifecycle.api.clock import Clock
-from lifecycle.api.go_duration import parse_duration
+from lifecycle.api.go.duration import parse_duration
+from lifecycle.api.loop.clock import Clock
 from lifecycle.client.shared_informer import SharedInformerFactory
 from lifecycle.cluster.alone.connection import Connection
 from lifecycle.cluster.alone.health import Check

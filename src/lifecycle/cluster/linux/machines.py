@@ -24,11 +24,11 @@ from functools import partial
 from pathlib import Path
 from typing import Any, Protocol
 
-from lifecycle.api.clock import Clock
-from lifecycle.api.pod_dns import DNSConfig
+from lifecycle.api.http.wire import Object, UserInfo
+from lifecycle.api.loop.clock import Clock
+from lifecycle.api.pods.dns import DNSConfig
 from lifecycle.api.resources import resource
 from lifecycle.api.status import StatusError
-from lifecycle.api.wire import Object, UserInfo
 from lifecycle.client.rest import Client
 from lifecycle.client.shared_informer import SharedInformerFactory
 from lifecycle.cluster.alone.proxy_ports import ProxyPorts

@@ -28,8 +28,8 @@ import os
 from pathlib import Path
 from typing import Any
 
+from lifecycle.api.http.wire import Object
 from lifecycle.api.resources import resource
-from lifecycle.api.wire import Object
 from lifecycle.client.rest import MERGE_PATCH, Client
 from lifecycle.client.shared_informer import SharedInformer
 from lifecycle.cluster.linux.hosts import Host

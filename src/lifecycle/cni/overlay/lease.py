@@ -18,7 +18,7 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
-from lifecycle.api.go_json.encode import marshal
+from lifecycle.api.go.json.encode import marshal
 from lifecycle.cni.errors import CNIError
 
 ANNOTATION_PREFIX = "flannel.alpha.coreos.com"

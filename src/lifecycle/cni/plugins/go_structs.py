@@ -16,7 +16,7 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from typing import Any
 
-from lifecycle.api.go_json.decode import json_type
+from lifecycle.api.go.json.decode import json_type
 
 
 @dataclass(slots=True, frozen=True)

@@ -15,7 +15,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
-from lifecycle.api.go_net import join_host_port
+from lifecycle.api.go.net import join_host_port
 from lifecycle.cni.addresses import Interface, parse_ip
 from lifecycle.cni.errors import CNIError
 from lifecycle.cni.plugins.chain_names import format_chain_name

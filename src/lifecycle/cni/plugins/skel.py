@@ -13,8 +13,8 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any, TextIO
 
-from lifecycle.api.go_json.decode import unmarshal
-from lifecycle.api.go_json.encode import marshal, marshal_indent
+from lifecycle.api.go.json.decode import unmarshal
+from lifecycle.api.go.json.encode import marshal, marshal_indent
 from lifecycle.cni import errors, results
 from lifecycle.cni.errors import CNIError
 from lifecycle.cni.naming import (

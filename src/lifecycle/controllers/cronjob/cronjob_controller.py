@@ -14,15 +14,15 @@ from __future__ import annotations
 
 from datetime import UTC, datetime, tzinfo
 
-from lifecycle.api.clock import Clock, format_time, parse_time
 from lifecycle.api.cron.location import load_location
 from lifecycle.api.cron.parser import parse_standard
-from lifecycle.api.go_format import go_quote
+from lifecycle.api.go.format import go_quote
+from lifecycle.api.http.wire import Object
+from lifecycle.api.loop.clock import Clock, format_time, parse_time
+from lifecycle.api.loop.worker import beside
 from lifecycle.api.names import NameSource
 from lifecycle.api.resources import resource
 from lifecycle.api.status import StatusError
-from lifecycle.api.wire import Object
-from lifecycle.api.worker import beside
 from lifecycle.client.events import EventRecorder, object_reference
 from lifecycle.client.keyed_worker import run_workers
 from lifecycle.client.rest import Client

@@ -12,9 +12,9 @@ from __future__ import annotations
 
 from typing import NamedTuple
 
-from lifecycle.api.clock import parse_time
 from lifecycle.api.cron.schedule import Schedule
-from lifecycle.api.wire import Object
+from lifecycle.api.http.wire import Object
+from lifecycle.api.loop.clock import parse_time
 
 NEXT_SCHEDULE_DELTA = 0.1
 """Seconds after the due time at which the controller looks: never a moment too

@@ -13,9 +13,9 @@ from __future__ import annotations
 
 from typing import NamedTuple
 
+from lifecycle.api.http.wire import Object
 from lifecycle.api.node_selector import required_node_affinity
-from lifecycle.api.taints import untolerated
-from lifecycle.api.wire import Object
+from lifecycle.api.pods.taints import untolerated
 from lifecycle.controllers.history.revisions import REVISION_LABEL
 from lifecycle.controllers.pod_control import pod_from_template
 

@@ -15,14 +15,14 @@ import asyncio
 from collections.abc import Sequence
 
 from lifecycle.api import fast_json
-from lifecycle.api.clock import Clock
+from lifecycle.api.http.wire import Object
 from lifecycle.api.labels import selector_from_label_selector
+from lifecycle.api.loop.clock import Clock
+from lifecycle.api.loop.pauses import Pauses
+from lifecycle.api.loop.worker import beside, size_of
 from lifecycle.api.names import NameSource
-from lifecycle.api.pauses import Pauses
 from lifecycle.api.resources import resource
 from lifecycle.api.status import StatusError
-from lifecycle.api.wire import Object
-from lifecycle.api.worker import beside, size_of
 from lifecycle.client.backoff import Backoff
 from lifecycle.client.events import EventRecorder
 from lifecycle.client.keyed_worker import RetryError, run_workers

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 
-from lifecycle.api.wire import Object
+from lifecycle.api.http.wire import Object
 from lifecycle.controllers.daemonset.daemon_pods import node_should_run_daemon_pod
 from lifecycle.controllers.daemonset.rolling_update import is_updated
 from lifecycle.controllers.pod_readiness import is_pod_available, is_pod_ready

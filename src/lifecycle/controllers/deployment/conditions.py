@@ -10,14 +10,14 @@ Upstream: `pkg/controller/deployment/util/deployment_util.go` (`SetDeploymentCon
 
 from __future__ import annotations
 
-from lifecycle.api.clock import format_time
 from lifecycle.api.conditions import (
     Condition,
     find_status_condition,
     remove_condition,
     replace_condition,
 )
-from lifecycle.api.wire import Object
+from lifecycle.api.http.wire import Object
+from lifecycle.api.loop.clock import format_time
 
 AVAILABLE, PROGRESSING, REPLICA_FAILURE = "Available", "Progressing", "ReplicaFailure"
 

@@ -16,11 +16,11 @@ Upstream: `pkg/controller/deployment/deployment_controller.go` (`DeploymentContr
 
 from __future__ import annotations
 
-from lifecycle.api.clock import Clock
+from lifecycle.api.http.wire import Object
 from lifecycle.api.labels import selector_from_label_selector
+from lifecycle.api.loop.clock import Clock
 from lifecycle.api.names import NameSource
 from lifecycle.api.resources import resource
-from lifecycle.api.wire import Object
 from lifecycle.client.events import EventRecorder
 from lifecycle.client.kept_selectors import KeptSelectors
 from lifecycle.client.keyed_worker import run_workers

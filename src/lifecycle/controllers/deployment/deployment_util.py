@@ -22,8 +22,8 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 from typing import Any
 
-from lifecycle.api.clock import parse_time
-from lifecycle.api.wire import Object
+from lifecycle.api.http.wire import Object
+from lifecycle.api.loop.clock import parse_time
 from lifecycle.controllers.deployment import conditions as c
 from lifecycle.controllers.int_or_percent import scaled_value
 

@@ -11,8 +11,8 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 
-from lifecycle.api.clock import parse_time
-from lifecycle.api.wire import Object
+from lifecycle.api.http.wire import Object
+from lifecycle.api.loop.clock import parse_time
 from lifecycle.controllers.deployment import conditions as c
 from lifecycle.controllers.deployment.deployment_control import DeploymentControl
 from lifecycle.controllers.deployment.deployment_util import (

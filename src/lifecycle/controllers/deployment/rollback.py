@@ -16,7 +16,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
 
-from lifecycle.api.wire import Object
+from lifecycle.api.http.wire import Object
 from lifecycle.controllers.deployment.deployment_control import DeploymentControl
 from lifecycle.controllers.deployment.deployment_util import (
     equal_ignore_hash,

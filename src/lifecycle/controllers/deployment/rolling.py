@@ -16,8 +16,8 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
+from lifecycle.api.http.wire import Object
 from lifecycle.api.status import StatusError
-from lifecycle.api.wire import Object
 from lifecycle.controllers.deployment.deployment_control import DeploymentControl
 from lifecycle.controllers.deployment.deployment_util import (
     by_creation_timestamp,

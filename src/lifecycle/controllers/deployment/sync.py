@@ -28,9 +28,9 @@ import contextlib
 import math
 from collections.abc import Sequence
 
+from lifecycle.api.http.wire import Object
+from lifecycle.api.loop.worker import beside, size_of
 from lifecycle.api.status import StatusError
-from lifecycle.api.wire import Object
-from lifecycle.api.worker import beside, size_of
 from lifecycle.controllers.deployment import conditions as c
 from lifecycle.controllers.deployment.deployment_control import DeploymentControl
 from lifecycle.controllers.deployment.deployment_util import (

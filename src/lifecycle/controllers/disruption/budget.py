@@ -14,9 +14,9 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
 
-from lifecycle.api.clock import format_time, parse_time
 from lifecycle.api.conditions import set_status_condition
-from lifecycle.api.wire import Object
+from lifecycle.api.http.wire import Object
+from lifecycle.api.loop.clock import format_time, parse_time
 from lifecycle.controllers.int_or_percent import scaled_value
 from lifecycle.controllers.owner_references import get_controller_of
 from lifecycle.controllers.pod_readiness import is_pod_ready

@@ -10,11 +10,11 @@ Upstream: `pkg/controller/disruption/disruption.go` (`DisruptionController`, `tr
 
 from __future__ import annotations
 
-from lifecycle.api.clock import Clock, parse_time
-from lifecycle.api.go_format import go_label_selector
+from lifecycle.api.go.format import go_label_selector
+from lifecycle.api.http.wire import Object
+from lifecycle.api.loop.clock import Clock, parse_time
 from lifecycle.api.names import NameSource
 from lifecycle.api.resources import resource
-from lifecycle.api.wire import Object
 from lifecycle.client.events import EventRecorder
 from lifecycle.client.kept_selectors import KeptSelectors
 from lifecycle.client.keyed_worker import run_workers

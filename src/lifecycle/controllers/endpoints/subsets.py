@@ -13,7 +13,7 @@ from hashlib import md5
 from typing import Any
 
 from lifecycle.api import fast_json
-from lifecycle.api.wire import Object
+from lifecycle.api.http.wire import Object
 from lifecycle.controllers.go_dump import dump_for_hash
 
 

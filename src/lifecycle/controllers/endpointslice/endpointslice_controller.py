@@ -13,11 +13,11 @@ import asyncio
 from functools import partial
 
 from lifecycle.api.aggregate import aggregate
-from lifecycle.api.clock import Clock
 from lifecycle.api.conditions import get_condition
+from lifecycle.api.http.wire import Object
+from lifecycle.api.loop.clock import Clock
 from lifecycle.api.names import NameSource
 from lifecycle.api.resources import resource
-from lifecycle.api.wire import Object
 from lifecycle.client.events import EventRecorder
 from lifecycle.client.keyed_worker import RetryError, run_workers
 from lifecycle.client.rest import Client

@@ -11,7 +11,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 
-from lifecycle.api.wire import Object
+from lifecycle.api.http.wire import Object
 
 DELETION_EXPECTED = -1
 

@@ -11,7 +11,7 @@ Upstream: `endpointslice/utils.go` (`podToEndpoint`, `getEndpointPorts`,
 from __future__ import annotations
 
 from lifecycle.api.canonical_ip import canonical_ip
-from lifecycle.api.wire import Object
+from lifecycle.api.http.wire import Object
 from lifecycle.controllers.pod_readiness import is_pod_ready
 from lifecycle.controllers.service_pods import (
     CLUSTER_IP_NONE,

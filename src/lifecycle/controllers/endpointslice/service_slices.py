@@ -9,8 +9,8 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from lifecycle.api import fast_json
-from lifecycle.api.fnv import fnv128a
-from lifecycle.api.wire import Object
+from lifecycle.api.go.fnv import fnv128a
+from lifecycle.api.http.wire import Object
 from lifecycle.controllers.endpointslice.owned_slices import (
     LABEL_MANAGED_BY,
     LABEL_SERVICE_NAME,

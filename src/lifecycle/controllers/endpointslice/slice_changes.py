@@ -11,7 +11,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass, field
 from typing import NamedTuple
 
-from lifecycle.api.wire import Object
+from lifecycle.api.http.wire import Object
 
 
 class Event(NamedTuple):

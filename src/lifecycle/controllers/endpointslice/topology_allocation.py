@@ -19,7 +19,7 @@ from collections.abc import Iterable, Mapping
 from math import ceil
 from typing import NamedTuple
 
-from lifecycle.api.wire import Object
+from lifecycle.api.http.wire import Object
 from lifecycle.controllers.endpointslice.slice_changes import (
     endpoints_of,
     is_endpoint_ready,

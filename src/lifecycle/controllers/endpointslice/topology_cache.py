@@ -19,8 +19,8 @@ from collections import Counter
 from collections.abc import Callable, Iterable, Mapping
 
 from lifecycle.api.conditions import get_condition
+from lifecycle.api.http.wire import Object
 from lifecycle.api.quantity import parse_quantity
-from lifecycle.api.wire import Object
 from lifecycle.controllers.endpointslice.pod_endpoints import TOPOLOGY_ZONE
 from lifecycle.controllers.endpointslice.slice_changes import (
     Changes,

@@ -12,7 +12,7 @@ Upstream: `endpointslice/trafficdist/trafficdist.go` (`ReconcileHints`,
 
 from __future__ import annotations
 
-from lifecycle.api.wire import Object
+from lifecycle.api.http.wire import Object
 from lifecycle.controllers.endpointslice.slice_changes import (
     Changes,
     endpoints_of,

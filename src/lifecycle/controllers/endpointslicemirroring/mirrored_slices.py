@@ -18,7 +18,7 @@ from dataclasses import dataclass, field
 
 from lifecycle.api import fast_json
 from lifecycle.api.canonical_ip import canonical_ip
-from lifecycle.api.wire import Object
+from lifecycle.api.http.wire import Object
 from lifecycle.controllers.endpointslice.owned_slices import (
     LABEL_MANAGED_BY,
     LABEL_SERVICE_NAME,

@@ -22,12 +22,12 @@ from __future__ import annotations
 
 import asyncio
 
-from lifecycle.api.clock import Clock
+from lifecycle.api.http.wire import Object
+from lifecycle.api.loop.clock import Clock
+from lifecycle.api.loop.pauses import Pauses
 from lifecycle.api.names import NameSource
-from lifecycle.api.pauses import Pauses
 from lifecycle.api.resources import Resource
 from lifecycle.api.status import StatusError
-from lifecycle.api.wire import Object
 from lifecycle.client.events import EventRecorder
 from lifecycle.client.keyed_worker import RetryError, run_workers
 from lifecycle.client.rest import (

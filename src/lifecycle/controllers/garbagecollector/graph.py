@@ -10,7 +10,7 @@ from __future__ import annotations
 
 from typing import NamedTuple
 
-from lifecycle.api.wire import Object
+from lifecycle.api.http.wire import Object
 
 
 class ObjectReference(NamedTuple):

@@ -16,9 +16,9 @@ from __future__ import annotations
 import asyncio
 
 from lifecycle.api.custom_resources import served_resource
+from lifecycle.api.http.wire import Object
+from lifecycle.api.loop.worker import LARGE, let_go
 from lifecycle.api.resources import Resource, all_resources, resource, resource_for_kind
-from lifecycle.api.wire import Object
-from lifecycle.api.worker import LARGE, let_go
 from lifecycle.client.event_correlator import LRU
 from lifecycle.client.events import EventRecorder
 from lifecycle.client.shared_informer import SharedInformer, SharedInformerFactory

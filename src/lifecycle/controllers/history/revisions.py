@@ -16,10 +16,10 @@ from __future__ import annotations
 from collections.abc import Iterable
 
 from lifecycle.api import fast_json
-from lifecycle.api.fnv import fnv32
-from lifecycle.api.go_json.encode import marshal
+from lifecycle.api.go.fnv import fnv32
+from lifecycle.api.go.json.encode import marshal
+from lifecycle.api.http.wire import Object
 from lifecycle.api.names import safe_encode_string
-from lifecycle.api.wire import Object
 from lifecycle.controllers.owner_references import new_controller_ref
 
 CONTROLLER_REVISION_HASH = "controller.kubernetes.io/hash"

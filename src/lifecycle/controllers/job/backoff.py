@@ -9,10 +9,10 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 
-from lifecycle.api.clock import parse_time
 from lifecycle.api.conditions import get_condition
-from lifecycle.api.pod_util import is_restartable_init_container
-from lifecycle.api.wire import Object
+from lifecycle.api.http.wire import Object
+from lifecycle.api.loop.clock import parse_time
+from lifecycle.api.pods.pod_util import is_restartable_init_container
 
 DEFAULT_JOB_POD_FAILURE_BACKOFF = 10.0
 MAX_JOB_POD_FAILURE_BACKOFF = 600.0

@@ -10,7 +10,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from itertools import chain, islice
 
-from lifecycle.api.wire import Object
+from lifecycle.api.http.wire import Object
 from lifecycle.controllers.job.ordered_intervals import OrderedIntervals
 from lifecycle.controllers.replicaset.victim_ranking import get_pods_to_delete
 

@@ -13,12 +13,12 @@ import asyncio
 from collections.abc import Awaitable, Callable, Mapping, Sequence
 
 from lifecycle.api import fast_json
-from lifecycle.api.clock import Clock, format_time, parse_time
+from lifecycle.api.http.wire import Object
 from lifecycle.api.labels import selector_from_label_selector
+from lifecycle.api.loop.clock import Clock, format_time, parse_time
 from lifecycle.api.names import NameSource
 from lifecycle.api.resources import resource
 from lifecycle.api.status import StatusError
-from lifecycle.api.wire import Object
 from lifecycle.client.events import EventRecorder
 from lifecycle.client.keyed_worker import run_workers
 from lifecycle.client.rest import REQUEST_ERRORS, Client

@@ -12,7 +12,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass, field
 
-from lifecycle.api.wire import Object
+from lifecycle.api.http.wire import Object
 from lifecycle.controllers.job.indexes import completion_index
 from lifecycle.controllers.job.job_status import Condition
 from lifecycle.controllers.job.ordered_intervals import (

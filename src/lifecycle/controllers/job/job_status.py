@@ -13,9 +13,9 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from lifecycle.api.clock import format_time, parse_time
 from lifecycle.api.conditions import Condition, find_status_condition, get_condition
-from lifecycle.api.wire import Object
+from lifecycle.api.http.wire import Object
+from lifecycle.api.loop.clock import format_time, parse_time
 from lifecycle.controllers.job.ordered_intervals import OrderedIntervals
 from lifecycle.controllers.job.pod_failure_policy import match_pod_failure_policy
 from lifecycle.controllers.pod_readiness import pod_phase

@@ -16,7 +16,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
 
-from lifecycle.api.wire import Object
+from lifecycle.api.http.wire import Object
 from lifecycle.controllers.job.backoff import finished_at, remaining_after
 from lifecycle.controllers.job.indexes import completion_index
 from lifecycle.controllers.job.ordered_intervals import (

@@ -21,10 +21,10 @@ from __future__ import annotations
 
 from typing import Any
 
-from lifecycle.api.clock import Clock, format_time
+from lifecycle.api.http.wire import Object
+from lifecycle.api.loop.clock import Clock, format_time
 from lifecycle.api.resources import resource
 from lifecycle.api.status import StatusError
-from lifecycle.api.wire import Object
 from lifecycle.client.events import EventRecorder
 from lifecycle.client.rest import STRATEGIC_MERGE_PATCH, Client
 from lifecycle.controllers.consistency_store import ConsistencyStore

@@ -6,7 +6,7 @@ Upstream: `pkg/controller/job/success_policy.go` (`matchSuccessPolicy`,
 
 from __future__ import annotations
 
-from lifecycle.api.wire import Object
+from lifecycle.api.http.wire import Object
 from lifecycle.controllers.job.ordered_intervals import (
     OrderedIntervals,
     parse_intervals,

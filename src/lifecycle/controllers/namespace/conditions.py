@@ -9,9 +9,9 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
-from lifecycle.api.clock import format_time
 from lifecycle.api.conditions import Condition, set_status_condition
-from lifecycle.api.wire import Object
+from lifecycle.api.http.wire import Object
+from lifecycle.api.loop.clock import format_time
 
 DISCOVERY_FAILURE = "NamespaceDeletionDiscoveryFailure"
 GV_PARSING_FAILURE = "NamespaceDeletionGroupVersionParsingFailure"

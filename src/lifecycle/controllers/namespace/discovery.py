@@ -17,8 +17,8 @@ from __future__ import annotations
 from typing import Any
 
 from lifecycle.api import fast_json
+from lifecycle.api.http.wire import Object
 from lifecycle.api.resources import Resource, all_resources
-from lifecycle.api.wire import Object
 from lifecycle.client.rest import Client
 
 ACCEPT = (

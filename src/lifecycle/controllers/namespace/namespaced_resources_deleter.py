@@ -16,10 +16,10 @@ from __future__ import annotations
 from collections import Counter
 from dataclasses import dataclass, field
 
-from lifecycle.api.clock import Clock, parse_time
+from lifecycle.api.http.wire import Object
+from lifecycle.api.loop.clock import Clock, parse_time
 from lifecycle.api.resources import Resource, resource
 from lifecycle.api.status import StatusError
-from lifecycle.api.wire import Object
 from lifecycle.client.keyed_worker import RetryError
 from lifecycle.client.rest import Client
 from lifecycle.controllers.namespace.conditions import (

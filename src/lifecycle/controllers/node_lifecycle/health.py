@@ -15,9 +15,9 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Any
 
-from lifecycle.api.clock import format_time, parse_time
 from lifecycle.api.conditions import get_condition
-from lifecycle.api.wire import Object
+from lifecycle.api.http.wire import Object
+from lifecycle.api.loop.clock import format_time, parse_time
 
 NODE_MONITOR_PERIOD = 5.0
 NODE_MONITOR_GRACE_PERIOD = 50.0

@@ -7,7 +7,7 @@ Upstream: `pkg/controller/nodelifecycle/node_lifecycle_controller.go`
 
 from __future__ import annotations
 
-from lifecycle.api.wire import Object
+from lifecycle.api.http.wire import Object
 
 FOLLOWS = {
     "beta.kubernetes.io/os": "kubernetes.io/os",

@@ -17,12 +17,12 @@ from __future__ import annotations
 import asyncio
 import logging
 
-from lifecycle.api.clock import Clock
 from lifecycle.api.conditions import get_condition, update_pod_condition
+from lifecycle.api.http.wire import Object
+from lifecycle.api.loop.clock import Clock
 from lifecycle.api.names import NameSource
 from lifecycle.api.resources import resource
 from lifecycle.api.status import StatusError
-from lifecycle.api.wire import Object
 from lifecycle.client.events import EventRecorder
 from lifecycle.client.keyed_worker import run_workers
 from lifecycle.client.rest import REQUEST_ERRORS, STRATEGIC_MERGE_PATCH, Client

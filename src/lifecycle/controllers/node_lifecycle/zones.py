@@ -17,7 +17,7 @@ from __future__ import annotations
 from collections.abc import Iterable
 from enum import Enum
 
-from lifecycle.api.wire import Object
+from lifecycle.api.http.wire import Object
 
 EVICTION_LIMITER_QPS = 0.1
 SECONDARY_EVICTION_LIMITER_QPS = 0.01

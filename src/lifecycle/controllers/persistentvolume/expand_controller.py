@@ -8,11 +8,11 @@ that a CSI driver has taken over.
 
 from __future__ import annotations
 
-from lifecycle.api.clock import Clock
+from lifecycle.api.http.wire import Object
+from lifecycle.api.loop.clock import Clock
 from lifecycle.api.names import NameSource
 from lifecycle.api.quantity import parse_quantity
 from lifecycle.api.resources import resource
-from lifecycle.api.wire import Object
 from lifecycle.client.events import EventRecorder
 from lifecycle.client.keyed_worker import RetryError, run_workers
 from lifecycle.client.rest import Client

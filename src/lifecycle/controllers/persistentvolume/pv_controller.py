@@ -16,7 +16,8 @@ from __future__ import annotations
 
 from typing import Any
 
-from lifecycle.api.clock import Clock
+from lifecycle.api.http.wire import Object
+from lifecycle.api.loop.clock import Clock
 from lifecycle.api.names import NameSource
 from lifecycle.api.persistent_volumes import (
     BIND_COMPLETED,
@@ -30,7 +31,6 @@ from lifecycle.api.persistent_volumes import (
     storage_class_of,
 )
 from lifecycle.api.resources import resource
-from lifecycle.api.wire import Object
 from lifecycle.client.events import EventRecorder
 from lifecycle.client.keyed_worker import run_workers
 from lifecycle.client.rest import Client

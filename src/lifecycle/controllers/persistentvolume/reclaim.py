@@ -11,8 +11,8 @@ Left out: `Recycle`, and what lies in the directory: the object goes, the files 
 
 from __future__ import annotations
 
+from lifecycle.api.http.wire import Object
 from lifecycle.api.persistent_volumes import annotations_of
-from lifecycle.api.wire import Object
 
 PROVISIONED_BY = "pv.kubernetes.io/provisioned-by"
 

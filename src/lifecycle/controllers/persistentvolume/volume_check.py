@@ -9,9 +9,9 @@ Upstream: `pkg/controller/volume/persistentvolume/pv_controller.go`
 
 from __future__ import annotations
 
+from lifecycle.api.http.wire import Object
 from lifecycle.api.persistent_volumes import storage_class_of
 from lifecycle.api.quantity import parse_quantity
-from lifecycle.api.wire import Object
 
 
 def check_volume_satisfies_claim(volume: Object, claim: Object) -> str:

@@ -12,15 +12,15 @@ from __future__ import annotations
 
 from typing import Any, NamedTuple
 
-from lifecycle.api.clock import Clock
 from lifecycle.api.conditions import set_status_condition
 from lifecycle.api.custom_resources import served_resource
+from lifecycle.api.http.wire import Object
 from lifecycle.api.labels import NOTHING, Selector, parse_selector
+from lifecycle.api.loop.clock import Clock
 from lifecycle.api.names import NameSource
 from lifecycle.api.quantity import parse_quantity
 from lifecycle.api.resources import Resource, all_resources, resource
 from lifecycle.api.status import StatusError
-from lifecycle.api.wire import Object
 from lifecycle.client.events import EventRecorder
 from lifecycle.client.keyed_worker import run_workers
 from lifecycle.client.rest import Client

@@ -10,11 +10,11 @@ from __future__ import annotations
 from collections.abc import Awaitable, Callable
 from typing import NamedTuple, TypeVar
 
-from lifecycle.api.go_format import go_label_selector
+from lifecycle.api.go.format import go_label_selector
+from lifecycle.api.http.wire import Object
 from lifecycle.api.labels import selector_from_label_selector
 from lifecycle.api.quantity import Quantity, parse_quantity
 from lifecycle.api.resources import Resource
-from lifecycle.api.wire import Object
 from lifecycle.controllers.podautoscaler.metrics_client import (
     MetricsClient,
     MetricsError,

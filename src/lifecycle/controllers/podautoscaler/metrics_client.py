@@ -13,13 +13,13 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from lifecycle.api import fast_json
-from lifecycle.api.clock import parse_time
-from lifecycle.api.generic_server_response import generic_server_response
-from lifecycle.api.go_duration import parse_duration
+from lifecycle.api.go.duration import parse_duration
+from lifecycle.api.http.generic_server_response import generic_server_response
+from lifecycle.api.http.wire import Object
+from lifecycle.api.loop.clock import parse_time
 from lifecycle.api.quantity import parse_quantity
 from lifecycle.api.resources import Resource
 from lifecycle.api.status import StatusError
-from lifecycle.api.wire import Object
 from lifecycle.client.rest import Client
 
 DEFAULT_WINDOW = 60.0

@@ -17,10 +17,10 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from typing import NamedTuple
 
-from lifecycle.api.clock import Clock, parse_time
 from lifecycle.api.conditions import get_condition
+from lifecycle.api.http.wire import Object
+from lifecycle.api.loop.clock import Clock, parse_time
 from lifecycle.api.quantity import parse_quantity
-from lifecycle.api.wire import Object
 from lifecycle.controllers.pod_readiness import is_pod_ready, pod_phase
 from lifecycle.controllers.podautoscaler.metrics_client import MetricsError, PodMetric
 

@@ -17,7 +17,7 @@ from collections.abc import Callable, Iterable
 from dataclasses import dataclass, field
 from typing import NamedTuple
 
-from lifecycle.api.wire import Object
+from lifecycle.api.http.wire import Object
 
 DOWNSCALE_STABILIZATION_WINDOW = 300.0
 SCALE_UP_LIMIT_FACTOR, SCALE_UP_LIMIT_MINIMUM = 2, 4

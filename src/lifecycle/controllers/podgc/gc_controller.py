@@ -11,11 +11,11 @@ from __future__ import annotations
 import asyncio
 import logging
 
-from lifecycle.api.clock import Clock
+from lifecycle.api.http.wire import Object
+from lifecycle.api.loop.clock import Clock
 from lifecycle.api.names import NameSource
 from lifecycle.api.resources import resource
 from lifecycle.api.status import StatusError
-from lifecycle.api.wire import Object
 from lifecycle.client.rest import REQUEST_ERRORS, Client
 from lifecycle.client.shared_informer import SharedInformerFactory
 from lifecycle.controllers.pod_conditions import disruption_target, patch_pod_status

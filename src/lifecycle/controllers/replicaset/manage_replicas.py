@@ -15,8 +15,8 @@ import asyncio
 from collections.abc import Callable, Sequence
 
 from lifecycle.api import fast_json
+from lifecycle.api.http.wire import Object
 from lifecycle.api.status import StatusError
-from lifecycle.api.wire import Object
 from lifecycle.client.store import meta_namespace_key
 from lifecycle.controllers.expectations import ControllerExpectations
 from lifecycle.controllers.namespace_terminating import is_namespace_terminating

@@ -27,9 +27,9 @@ from collections import Counter
 from collections.abc import Sequence
 from functools import cmp_to_key
 
-from lifecycle.api.clock import parse_time
 from lifecycle.api.conditions import get_condition
-from lifecycle.api.wire import Object
+from lifecycle.api.http.wire import Object
+from lifecycle.api.loop.clock import parse_time
 from lifecycle.controllers.pod_readiness import is_pod_active, pod_phase
 
 POD_DELETION_COST = "controller.kubernetes.io/pod-deletion-cost"

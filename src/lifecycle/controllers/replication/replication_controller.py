@@ -9,8 +9,8 @@ Upstream: `pkg/controller/replication/replication_controller.go` (`ReplicationMa
 
 from __future__ import annotations
 
+from lifecycle.api.http.wire import Object
 from lifecycle.api.labels import Selector, selector_from_label_selector
-from lifecycle.api.wire import Object
 from lifecycle.controllers.replicaset.replica_set_controller import (
     ReplicaSetController,
 )

@@ -19,13 +19,13 @@ from __future__ import annotations
 
 import asyncio
 
-from lifecycle.api.clock import Clock
 from lifecycle.api.custom_resources import served_resource
+from lifecycle.api.http.wire import Object
+from lifecycle.api.loop.clock import Clock
 from lifecycle.api.names import NameSource
 from lifecycle.api.quantity import Quantity, parse_quantity
 from lifecycle.api.quota import ZERO, is_terminating, matches_scopes, usage
 from lifecycle.api.resources import Resource, resource
-from lifecycle.api.wire import Object
 from lifecycle.client.keyed_worker import run_workers
 from lifecycle.client.rest import Client
 from lifecycle.client.shared_informer import SharedInformer, SharedInformerFactory

@@ -18,7 +18,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from lifecycle.api.wire import Object
+from lifecycle.api.http.wire import Object
 from lifecycle.controllers.owner_references import new_controller_ref
 from lifecycle.controllers.statefulset.stateful_pods import ordinal_of, start_ordinal
 

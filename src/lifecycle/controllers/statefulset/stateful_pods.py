@@ -11,7 +11,7 @@ from __future__ import annotations
 import re
 from typing import Any
 
-from lifecycle.api.wire import Object
+from lifecycle.api.http.wire import Object
 from lifecycle.controllers.history.revisions import REVISION_LABEL
 from lifecycle.controllers.pod_control import pod_from_template
 from lifecycle.controllers.pod_readiness import (

@@ -19,10 +19,10 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from lifecycle.api.aggregate import aggregate
-from lifecycle.api.clock import Clock
+from lifecycle.api.http.wire import Object
+from lifecycle.api.loop.clock import Clock
 from lifecycle.api.resources import resource
 from lifecycle.api.status import StatusError, failure
-from lifecycle.api.wire import Object
 from lifecycle.client.events import EventRecorder
 from lifecycle.client.rest import Client
 from lifecycle.client.retry import retry_on_conflict

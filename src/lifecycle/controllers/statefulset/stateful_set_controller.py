@@ -11,12 +11,12 @@ v1.36.
 
 from __future__ import annotations
 
-from lifecycle.api.clock import Clock
+from lifecycle.api.http.wire import Object
 from lifecycle.api.labels import selector_from_label_selector
+from lifecycle.api.loop.clock import Clock
 from lifecycle.api.names import NameSource
 from lifecycle.api.resources import resource
 from lifecycle.api.status import StatusError
-from lifecycle.api.wire import Object
 from lifecycle.client.events import EventRecorder
 from lifecycle.client.keyed_worker import RetryError, run_workers
 from lifecycle.client.rest import Client

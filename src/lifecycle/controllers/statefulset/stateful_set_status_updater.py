@@ -7,9 +7,9 @@ Upstream: `pkg/controller/statefulset/stateful_set_status_updater.go`
 
 from __future__ import annotations
 
+from lifecycle.api.http.wire import Object
 from lifecycle.api.resources import resource
 from lifecycle.api.status import StatusError
-from lifecycle.api.wire import Object
 from lifecycle.client.rest import Client
 from lifecycle.client.retry import retry_on_conflict
 from lifecycle.client.shared_informer import SharedInformer

@@ -16,12 +16,12 @@ import asyncio
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from lifecycle.api.clock import Clock
+from lifecycle.api.http.wire import Object
+from lifecycle.api.loop.clock import Clock
 from lifecycle.api.names import NameSource
+from lifecycle.api.pods.taints import tolerates
 from lifecycle.api.resources import resource
 from lifecycle.api.status import StatusError
-from lifecycle.api.taints import tolerates
-from lifecycle.api.wire import Object
 from lifecycle.client.events import EventRecorder
 from lifecycle.client.keyed_worker import run_workers
 from lifecycle.client.rest import REQUEST_ERRORS, Client

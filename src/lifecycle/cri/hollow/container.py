@@ -10,7 +10,7 @@ import asyncio
 from collections.abc import Callable, Coroutine
 from typing import Any
 
-from lifecycle.api.unread import Unread
+from lifecycle.api.httpstream.unread import Unread
 from lifecycle.cri.apis.container import (
     ContainerConfig,
     ContainerState,

@@ -15,7 +15,7 @@ from __future__ import annotations
 from collections.abc import AsyncIterator
 from http import HTTPStatus
 
-from lifecycle.api.pauses import Pauses
+from lifecycle.api.loop.pauses import Pauses
 from lifecycle.cri.apis.errors import RuntimeServiceError
 from lifecycle.cri.apis.pod_network import NO_TLS, HTTPAnswer, HTTPRequest
 from lifecycle.cri.apis.streams import Streams

@@ -10,7 +10,7 @@ import re
 import zlib
 from gzip import compress, decompress
 
-from lifecycle.api.go_regexp import compile_regexp, parse_error
+from lifecycle.api.go.regexp import compile_regexp, parse_error
 from lifecycle.cri.hollow.commands import not_modelled, pause
 from lifecycle.cri.hollow.file_commands import options_and_paths
 from lifecycle.cri.hollow.filesystem import FileError

@@ -8,7 +8,7 @@ Upstream: Go's `net/http` (`chunkWriter.writeHeader`).
 
 from __future__ import annotations
 
-from lifecycle.api.content_type import detect_content_type
+from lifecycle.api.http.content_type import detect_content_type
 from lifecycle.cri.apis.pod_network import HTTPAnswer
 
 

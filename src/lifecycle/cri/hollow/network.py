@@ -19,7 +19,7 @@ from dataclasses import replace
 from ipaddress import ip_address
 from typing import Protocol
 
-from lifecycle.api.clock import VirtualTimeLoop
+from lifecycle.api.loop.clock import VirtualTimeLoop
 from lifecycle.cri.apis.message import Fields
 from lifecycle.cri.apis.pod_network import HTTPAnswer, HTTPRequest
 from lifecycle.cri.hollow.connections import HollowConnections

@@ -13,7 +13,7 @@ from __future__ import annotations
 import asyncio
 from collections.abc import AsyncIterator
 
-from lifecycle.api.unread import PIECE, Room
+from lifecycle.api.httpstream.unread import PIECE, Room
 from lifecycle.cri.apis.streams import Streams
 from lifecycle.cri.hollow.pipes import MOST_INPUT, BrokenPipe
 

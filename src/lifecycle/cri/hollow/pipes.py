@@ -12,8 +12,8 @@ from __future__ import annotations
 import asyncio
 from collections.abc import AsyncIterator
 
-from lifecycle.api.pauses import Pauses
-from lifecycle.api.unread import PIECE
+from lifecycle.api.httpstream.unread import PIECE
+from lifecycle.api.loop.pauses import Pauses
 from lifecycle.cri.hollow.not_modelled import NotModelled
 
 MOST_INPUT = 16 * 1024 * 1024

@@ -11,7 +11,7 @@ from collections.abc import Callable, Iterable, Mapping
 from functools import partial
 from pathlib import Path
 
-from lifecycle.api.clock import Clock
+from lifecycle.api.loop.clock import Clock
 from lifecycle.api.names import NameSource
 from lifecycle.cri.apis.errors import RuntimeServiceError
 from lifecycle.cri.apis.events import ContainerEventResponse, ContainerEventType

@@ -20,11 +20,12 @@ from dataclasses import replace
 from typing import Any
 
 from lifecycle.api import fast_json
-from lifecycle.api.clock import Clock
+from lifecycle.api.http.query_params import bool_parameter
+from lifecycle.api.http.wire import Handler, Object, Request, Response, WatchFrame
+from lifecycle.api.loop.clock import Clock
 from lifecycle.api.names import NameSource
 from lifecycle.api.patch.json_patch import apply_json_patch
 from lifecycle.api.patch.merge_patch import apply_merge_patch
-from lifecycle.api.query_params import bool_parameter
 from lifecycle.api.status import (
     StatusError,
     already_exists,
@@ -34,7 +35,6 @@ from lifecycle.api.status import (
     not_found,
     success,
 )
-from lifecycle.api.wire import Handler, Object, Request, Response, WatchFrame
 from lifecycle.historical.apiserver.initializers import state_of, with_state
 
 GROUP_VERSION = "admissionregistration.k8s.io/v1alpha1"

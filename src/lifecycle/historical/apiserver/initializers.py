@@ -21,8 +21,8 @@ import json
 from collections.abc import Iterable, Mapping
 
 from lifecycle.api.field_errors import FieldError, invalid, invalid_object
+from lifecycle.api.http.wire import ANONYMOUS, Object, RequestInfo
 from lifecycle.api.resources import Resource
-from lifecycle.api.wire import ANONYMOUS, Object, RequestInfo
 from lifecycle.apiserver.admission.attributes import CREATE, UPDATE, Attributes
 from lifecycle.apiserver.admission.chain import Plugin
 from lifecycle.apiserver.authz.authorizer import Authorize, decide

@@ -22,7 +22,7 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import NamedTuple
 
-from lifecycle.api.wire import Request, UserInfo
+from lifecycle.api.http.wire import Request, UserInfo
 from lifecycle.apiserver.authn.authenticator import AuthenticationError, Identity
 
 INVALID = "invalid username/password combination"

@@ -7,9 +7,9 @@ handler chain, in front of what serves the API. Both know the same configuration
 
 from __future__ import annotations
 
-from lifecycle.api.clock import Clock
+from lifecycle.api.http.wire import Handler, Object
+from lifecycle.api.loop.clock import Clock
 from lifecycle.api.names import NameSource
-from lifecycle.api.wire import Handler, Object
 from lifecycle.apiserver.admission.options import AdmissionOptions
 from lifecycle.apiserver.server.chain import ChainConfig, default_build_handler_chain
 from lifecycle.apiserver.server.create_server_chain import create_server_chain

@@ -13,9 +13,9 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
+from lifecycle.api.http.wire import Object, Request, Response
 from lifecycle.api.resources import Resource
 from lifecycle.api.status import StatusError
-from lifecycle.api.wire import Object, Request, Response
 from lifecycle.client.keyed_worker import run_workers
 from lifecycle.client.rest import Client, Transport
 from lifecycle.client.shared_informer import SharedInformerFactory

@@ -13,7 +13,7 @@ from __future__ import annotations
 
 import base64
 
-from lifecycle.api.wire import Object
+from lifecycle.api.http.wire import Object
 from lifecycle.historical.controllers.initializer_controller import Refused
 
 SIDECAR: Object = {"name": "proxy", "image": "registry.example/proxy:1"}

@@ -14,9 +14,9 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 
-from lifecycle.api.host_ports import host_ports, ports_conflict
 from lifecycle.api.node_selector import required_node_affinity
-from lifecycle.api.taints import tolerates, untolerated
+from lifecycle.api.pods.host_ports import host_ports, ports_conflict
+from lifecycle.api.pods.taints import tolerates, untolerated
 from lifecycle.scheduler.framework.node_info import (
     NodeInfo,
     PodInfo,

@@ -15,7 +15,7 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping, Sequence
 
 from lifecycle.api.node_selector import term_matcher
-from lifecycle.api.taints import tolerates
+from lifecycle.api.pods.taints import tolerates
 from lifecycle.scheduler.framework.node_info import NodeInfo, PodInfo
 
 MAX_PRIORITY = 10

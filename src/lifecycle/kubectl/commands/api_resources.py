@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from lifecycle.api.wire import Object
+from lifecycle.api.http.wire import Object
 from lifecycle.kubectl.discovery.discovery_client import Discovery, groups_and_resources
 from lifecycle.kubectl.failures import CommandError, UsageError
 from lifecycle.kubectl.flags import OUTPUT, flag, parse

@@ -18,13 +18,13 @@ from typing import Any
 
 from lifecycle.api import fast_json
 from lifecycle.api.aggregate import aggregate
-from lifecycle.api.go_format import go_quote
-from lifecycle.api.go_json.encode import marshal
+from lifecycle.api.go.format import go_quote
+from lifecycle.api.go.json.encode import marshal
+from lifecycle.api.http.wire import Object
 from lifecycle.api.patch.merge_patch import apply_merge_patch
 from lifecycle.api.patch.strategic import strategic_merge_patch
 from lifecycle.api.schema import Schema, schema_for
 from lifecycle.api.status import StatusError
-from lifecycle.api.wire import Object
 from lifecycle.client.rest import MERGE_PATCH, STRATEGIC_MERGE_PATCH
 from lifecycle.kubectl.commands.server_side_migration import apply_and_migrate
 from lifecycle.kubectl.failures import CommandError, UsageError, several

@@ -15,7 +15,7 @@ from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
-from lifecycle.api.go_format import go_quote
+from lifecycle.api.go.format import go_quote
 from lifecycle.kubectl.failures import CommandError, UsageError
 from lifecycle.kubectl.flags import Parsed, flag
 from lifecycle.kubectl.kubeconfig.modifying import KubeconfigFiles

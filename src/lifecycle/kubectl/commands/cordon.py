@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from lifecycle.api.go_format import go_quote
+from lifecycle.api.go.format import go_quote
 from lifecycle.api.resources import Resource
 from lifecycle.api.status import StatusError
 from lifecycle.client.rest import STRATEGIC_MERGE_PATCH

@@ -10,8 +10,8 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from lifecycle.api.go_format import go_quote
-from lifecycle.api.wire import Object
+from lifecycle.api.go.format import go_quote
+from lifecycle.api.http.wire import Object
 from lifecycle.kubectl.failures import CommandError, NoMatchError, NoResourceError
 from lifecycle.kubectl.flags import Parsed, flag
 from lifecycle.kubectl.generators.create_rbac import (

@@ -7,8 +7,8 @@ v1.36.
 
 from __future__ import annotations
 
+from lifecycle.api.http.wire import Object
 from lifecycle.api.status import StatusError
-from lifecycle.api.wire import Object
 from lifecycle.kubectl.failures import CommandError, ConnectionFailed, UsageError
 from lifecycle.kubectl.flags import PRINT, Parsed, flag, parse
 from lifecycle.kubectl.printers import Printer, typed

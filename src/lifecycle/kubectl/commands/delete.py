@@ -9,8 +9,8 @@ from __future__ import annotations
 import asyncio
 from collections.abc import Sequence
 
+from lifecycle.api.http.wire import Object
 from lifecycle.api.status import StatusError
-from lifecycle.api.wire import Object
 from lifecycle.kubectl.commands.raw import check_raw, send_raw
 from lifecycle.kubectl.commands.wait_deleted import until_deleted
 from lifecycle.kubectl.failures import CommandError, several

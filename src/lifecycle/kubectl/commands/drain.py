@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from lifecycle.api.go_format import go_quote
+from lifecycle.api.go.format import go_quote
 from lifecycle.api.labels import parse_selector
 from lifecycle.api.status import StatusError
 from lifecycle.kubectl.commands.cordon import (

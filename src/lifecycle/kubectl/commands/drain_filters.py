@@ -14,11 +14,11 @@ from dataclasses import dataclass
 from datetime import datetime
 from typing import Literal
 
-from lifecycle.api.clock import Clock
-from lifecycle.api.pod_util import is_pod_phase_terminal
+from lifecycle.api.http.wire import Object
+from lifecycle.api.loop.clock import Clock
+from lifecycle.api.pods.pod_util import is_pod_phase_terminal
 from lifecycle.api.resources import Resource
 from lifecycle.api.status import StatusError
-from lifecycle.api.wire import Object
 from lifecycle.kubectl.failures import Aggregate, CommandError
 from lifecycle.kubectl.flags import Parsed
 from lifecycle.kubectl.session import Session

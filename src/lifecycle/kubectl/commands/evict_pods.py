@@ -14,10 +14,10 @@ import asyncio
 from collections.abc import Sequence
 from contextlib import suppress
 
-from lifecycle.api.go_duration import go_duration
-from lifecycle.api.go_format import go_quote
+from lifecycle.api.go.duration import go_duration
+from lifecycle.api.go.format import go_quote
+from lifecycle.api.http.wire import Object
 from lifecycle.api.status import StatusError
-from lifecycle.api.wire import Object
 from lifecycle.kubectl.commands.drain_filters import should_skip
 from lifecycle.kubectl.failures import Aggregate, CommandError
 from lifecycle.kubectl.flags import Parsed

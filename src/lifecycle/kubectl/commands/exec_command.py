@@ -10,7 +10,7 @@ from __future__ import annotations
 import codecs
 from collections.abc import Callable, Sequence
 
-from lifecycle.api.wire import Object
+from lifecycle.api.http.wire import Object
 from lifecycle.kubectl.failures import CommandError, UsageError
 from lifecycle.kubectl.flags import Parsed, flag, parse
 from lifecycle.kubectl.pod_containers import (

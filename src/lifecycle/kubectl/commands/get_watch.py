@@ -13,11 +13,11 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any
 
-from lifecycle.api.go_json.encode import marshal
-from lifecycle.api.go_yaml import to_yaml
+from lifecycle.api.go.json.encode import marshal
+from lifecycle.api.go.yaml import to_yaml
+from lifecycle.api.http.wire import Object
 from lifecycle.api.resources import Resource
 from lifecycle.api.status import StatusError
-from lifecycle.api.wire import Object
 from lifecycle.kubectl.failures import CommandError
 from lifecycle.kubectl.flags import Parsed
 from lifecycle.kubectl.printers import qualified_name, render_table

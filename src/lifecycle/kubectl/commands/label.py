@@ -15,10 +15,10 @@ from collections.abc import AsyncIterator, Sequence
 from dataclasses import dataclass
 
 from lifecycle.api.aggregate import aggregate
-from lifecycle.api.go_format import go_quote
+from lifecycle.api.go.format import go_quote
+from lifecycle.api.http.wire import Object
 from lifecycle.api.status import StatusError
 from lifecycle.api.validation.content import label_value
-from lifecycle.api.wire import Object
 from lifecycle.client.rest import MERGE_PATCH
 from lifecycle.kubectl.failures import CommandError, several
 from lifecycle.kubectl.flags import (

@@ -10,8 +10,8 @@ import asyncio
 from collections.abc import Sequence
 from contextlib import aclosing
 
+from lifecycle.api.http.wire import Object
 from lifecycle.api.status import StatusError
-from lifecycle.api.wire import Object
 from lifecycle.kubectl.commands.log_sources import LogSource, logs_for_object
 from lifecycle.kubectl.failures import CommandError, UsageError
 from lifecycle.kubectl.flag_values import rfc3339

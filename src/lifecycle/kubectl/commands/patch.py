@@ -12,10 +12,10 @@ from pathlib import Path
 from typing import Any
 
 from lifecycle.api import fast_json
-from lifecycle.api.go_format import go_quote
+from lifecycle.api.go.format import go_quote
+from lifecycle.api.go.yaml_reader import read_yaml
+from lifecycle.api.http.wire import Object
 from lifecycle.api.status import StatusError
-from lifecycle.api.wire import Object
-from lifecycle.api.yaml_reader import read_yaml
 from lifecycle.client.rest import JSON_PATCH, MERGE_PATCH, STRATEGIC_MERGE_PATCH
 from lifecycle.kubectl.failures import CommandError, several
 from lifecycle.kubectl.flags import (

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from lifecycle.api.go_format import go_quote
+from lifecycle.api.go.format import go_quote
 from lifecycle.kubectl.failures import CommandError, ConnectionFailed
 from lifecycle.kubectl.flags import Parsed
 from lifecycle.kubectl.session import Session

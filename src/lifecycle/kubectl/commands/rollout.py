@@ -12,9 +12,9 @@ import asyncio
 from collections.abc import AsyncGenerator, Sequence
 from contextlib import aclosing, suppress
 
-from lifecycle.api.go_format import go_quote
+from lifecycle.api.go.format import go_quote
+from lifecycle.api.http.wire import Object
 from lifecycle.api.status import StatusError
-from lifecycle.api.wire import Object
 from lifecycle.kubectl.commands.rollout_history import history, undo
 from lifecycle.kubectl.commands.rollout_restart import pause, restart, resume
 from lifecycle.kubectl.failures import (

@@ -14,8 +14,8 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
+from lifecycle.api.http.wire import Object
 from lifecycle.api.status import StatusError
-from lifecycle.api.wire import Object
 from lifecycle.client.rest import JSON_PATCH, STRATEGIC_MERGE_PATCH
 from lifecycle.kubectl.commands.rollout_revisions import (
     REVISION,

@@ -12,8 +12,8 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
+from lifecycle.api.http.wire import Object
 from lifecycle.api.status import StatusError
-from lifecycle.api.wire import Object
 from lifecycle.client.rest import MERGE_PATCH
 from lifecycle.kubectl.failures import CommandError, several
 from lifecycle.kubectl.flags import (

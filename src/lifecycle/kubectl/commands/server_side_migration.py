@@ -16,8 +16,8 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from lifecycle.api.fieldpath.field_sets import has, in_order, normalized, union
+from lifecycle.api.http.wire import Object
 from lifecycle.api.status import StatusError
-from lifecycle.api.wire import Object
 from lifecycle.client.rest import APPLY_PATCH, JSON_PATCH
 from lifecycle.kubectl.last_applied import LAST_APPLIED
 from lifecycle.kubectl.session import Session

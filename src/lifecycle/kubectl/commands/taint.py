@@ -9,9 +9,9 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import NamedTuple
 
+from lifecycle.api.http.wire import Object
 from lifecycle.api.status import StatusError
 from lifecycle.api.validation.content import label_value, qualified_name
-from lifecycle.api.wire import Object
 from lifecycle.client.rest import STRATEGIC_MERGE_PATCH
 from lifecycle.kubectl.failures import (
     CommandError,

@@ -8,10 +8,10 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from lifecycle.api.go_json.encode import marshal_indent
-from lifecycle.api.go_yaml import to_yaml
+from lifecycle.api.go.json.encode import marshal_indent
+from lifecycle.api.go.yaml import to_yaml
+from lifecycle.api.http.wire import Object
 from lifecycle.api.version import GIT_COMMIT, KUBERNETES_VERSION, PLATFORM
-from lifecycle.api.wire import Object
 from lifecycle.kubectl.failures import CommandError
 from lifecycle.kubectl.flags import OUTPUT, flag, parse
 from lifecycle.kubectl.session import JSON_OR_ANYTHING, Session

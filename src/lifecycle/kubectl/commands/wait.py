@@ -11,8 +11,8 @@ import asyncio
 from collections.abc import AsyncIterator, Sequence
 from contextlib import aclosing, suppress
 
+from lifecycle.api.http.wire import Object
 from lifecycle.api.status import StatusError
-from lifecycle.api.wire import Object
 from lifecycle.kubectl.commands.wait_conditions import (
     Condition,
     Created,

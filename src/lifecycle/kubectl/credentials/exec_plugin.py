@@ -21,12 +21,12 @@ from dataclasses import dataclass
 from typing import Any
 
 from lifecycle.api import fast_json
-from lifecycle.api.clock import Clock, parse_time
-from lifecycle.api.go_format import go_quote
-from lifecycle.api.go_json.structs import StructDecoder
-from lifecycle.api.go_json.type_meta import interpret
+from lifecycle.api.go.format import go_quote
+from lifecycle.api.go.json.structs import StructDecoder
+from lifecycle.api.go.json.type_meta import interpret
+from lifecycle.api.go.yaml_reader import read_yaml
+from lifecycle.api.loop.clock import Clock, parse_time
 from lifecycle.api.schema.scalars import time as canonical_time
-from lifecycle.api.yaml_reader import read_yaml
 from lifecycle.kubectl.failures import CommandError, NoCredentials
 from lifecycle.kubectl.source_lines import EXEC_SCHEME
 

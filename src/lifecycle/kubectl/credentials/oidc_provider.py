@@ -20,9 +20,9 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 from urllib.parse import quote as percent
 
-from lifecycle.api.clock import Clock
-from lifecycle.api.go_format import go_quote
+from lifecycle.api.go.format import go_quote
 from lifecycle.api.late_import import late_import
+from lifecycle.api.loop.clock import Clock
 from lifecycle.kubectl.failures import CommandError
 
 if TYPE_CHECKING:

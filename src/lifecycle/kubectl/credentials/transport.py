@@ -19,8 +19,8 @@ from dataclasses import replace
 from pathlib import Path
 from urllib.parse import quote as percent
 
-from lifecycle.api.clock import Clock
-from lifecycle.api.wire import Request, Response
+from lifecycle.api.http.wire import Request, Response
+from lifecycle.api.loop.clock import Clock
 from lifecycle.client.rest import Transport
 from lifecycle.client.transport_https import ConnectionConfig
 from lifecycle.kubectl.credentials.exec_plugin import ExecPlugin, PluginCredentials

@@ -9,9 +9,9 @@ from __future__ import annotations
 
 from typing import Any
 
-from lifecycle.api.go_format import go_quote
+from lifecycle.api.go.format import go_quote
+from lifecycle.api.http.wire import Object
 from lifecycle.api.quantity import canonical_quantity
-from lifecycle.api.wire import Object
 from lifecycle.kubectl.describe.clientset import Clientset
 from lifecycle.kubectl.describe.events import describe_events, events_of
 from lifecycle.kubectl.describe.moments import rfc1123z

@@ -11,9 +11,9 @@ import base64
 from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
+from lifecycle.api.http.wire import Object
 from lifecycle.api.human_duration import human_duration
 from lifecycle.api.late_import import late_import
-from lifecycle.api.wire import Object
 from lifecycle.kubectl.describe.clientset import Clientset
 from lifecycle.kubectl.describe.events import describe_events, events_of
 from lifecycle.kubectl.describe.moments import rfc1123z

@@ -9,10 +9,10 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 
-from lifecycle.api.go_format import go_value
+from lifecycle.api.go.format import go_value
+from lifecycle.api.http.wire import Object
 from lifecycle.api.persistent_volumes import BETA_STORAGE_CLASS
 from lifecycle.api.quantity import canonical_quantity
-from lifecycle.api.wire import Object
 from lifecycle.kubectl.describe.moments import translate_timestamp_since
 from lifecycle.kubectl.describe.multiline import (
     print_labels_and_annotations,

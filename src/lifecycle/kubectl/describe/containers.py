@@ -8,9 +8,9 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
 
-from lifecycle.api.go_format import go_quote
+from lifecycle.api.go.format import go_quote
+from lifecycle.api.http.wire import Object
 from lifecycle.api.quantity import canonical_quantity
-from lifecycle.api.wire import Object
 from lifecycle.kubectl.describe.environment import describe_environment
 from lifecycle.kubectl.describe.moments import rfc1123z
 from lifecycle.kubectl.describe.probes import describe_probe

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 
-from lifecycle.api.wire import Object
+from lifecycle.api.http.wire import Object
 from lifecycle.kubectl.describe.clientset import Clientset
 from lifecycle.kubectl.describe.events import describe_events, events_of
 from lifecycle.kubectl.describe.multiline import print_metadata

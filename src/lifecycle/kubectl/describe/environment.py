@@ -11,8 +11,8 @@ Upstream: `kubectl/pkg/describe/describe.go` (`describeContainerEnvVars`,
 
 from __future__ import annotations
 
+from lifecycle.api.http.wire import Object
 from lifecycle.api.quantity import parse_quantity
-from lifecycle.api.wire import Object
 from lifecycle.kubectl.describe.writer import PrefixWriter
 
 

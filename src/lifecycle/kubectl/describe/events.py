@@ -10,9 +10,9 @@ from __future__ import annotations
 import contextlib
 
 from lifecycle.api.fields import escape_value
-from lifecycle.api.go_sort import go_sorted
+from lifecycle.api.go.sort import go_sorted
+from lifecycle.api.http.wire import Object
 from lifecycle.api.status import StatusError
-from lifecycle.api.wire import Object
 from lifecycle.kubectl.describe.clientset import Clientset
 from lifecycle.kubectl.describe.moments import translate_timestamp_since
 from lifecycle.kubectl.describe.writer import PrefixWriter

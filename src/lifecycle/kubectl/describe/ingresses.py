@@ -6,8 +6,8 @@ Upstream: `kubectl/pkg/describe/describe.go` (`describeIngressV1`, `describeBack
 
 from __future__ import annotations
 
+from lifecycle.api.http.wire import Object
 from lifecycle.api.status import StatusError
-from lifecycle.api.wire import Object
 from lifecycle.kubectl.describe.clientset import Clientset
 from lifecycle.kubectl.describe.events import describe_events, events_of
 from lifecycle.kubectl.describe.multiline import (

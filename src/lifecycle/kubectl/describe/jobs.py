@@ -8,10 +8,10 @@ from __future__ import annotations
 
 from typing import Any
 
-from lifecycle.api.clock import parse_time
+from lifecycle.api.http.wire import Object
 from lifecycle.api.human_duration import human_duration
 from lifecycle.api.labels import selector_from_label_selector
-from lifecycle.api.wire import Object
+from lifecycle.api.loop.clock import parse_time
 from lifecycle.kubectl.describe.clientset import Clientset
 from lifecycle.kubectl.describe.containers import print_bool_ptr
 from lifecycle.kubectl.describe.events import describe_events, events_of

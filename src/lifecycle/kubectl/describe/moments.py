@@ -11,8 +11,8 @@ from __future__ import annotations
 from datetime import datetime
 from email.utils import format_datetime
 
-from lifecycle.api.clock import Clock
 from lifecycle.api.human_duration import since
+from lifecycle.api.loop.clock import Clock
 
 NEVER = "Mon, 01 Jan 0001 00:00:00 +0000"
 """Go's zero time, which stands where an object has none."""

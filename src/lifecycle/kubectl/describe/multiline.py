@@ -10,8 +10,8 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
 
-from lifecycle.api.go_sort import go_sorted
-from lifecycle.api.wire import Object
+from lifecycle.api.go.sort import go_sorted
+from lifecycle.api.http.wire import Object
 from lifecycle.kubectl.describe.writer import PrefixWriter
 from lifecycle.kubectl.last_applied import LAST_APPLIED
 

@@ -11,9 +11,9 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 
+from lifecycle.api.http.wire import Object
 from lifecycle.api.quantity import Quantity, canonical_quantity, parse_quantity
 from lifecycle.api.status import StatusError
-from lifecycle.api.wire import Object
 from lifecycle.kubectl.describe.clientset import Clientset
 from lifecycle.kubectl.describe.moments import rfc1123z
 from lifecycle.kubectl.describe.multiline import print_metadata

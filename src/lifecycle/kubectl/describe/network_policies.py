@@ -11,8 +11,8 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from datetime import datetime
 
+from lifecycle.api.http.wire import Object
 from lifecycle.api.labels import format_label_selector
-from lifecycle.api.wire import Object
 from lifecycle.kubectl.describe.clientset import Clientset
 from lifecycle.kubectl.describe.multiline import print_labels_and_annotations
 from lifecycle.kubectl.describe.writer import PrefixWriter

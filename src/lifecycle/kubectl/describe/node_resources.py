@@ -9,7 +9,8 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from lifecycle.api.pod_resources import (
+from lifecycle.api.http.wire import Object
+from lifecycle.api.pods.resources import (
     PodResourcesOptions,
     ResourceList,
     pod_limits,
@@ -17,7 +18,6 @@ from lifecycle.api.pod_resources import (
     resource_list,
 )
 from lifecycle.api.quantity import Quantity, parse_quantity
-from lifecycle.api.wire import Object
 from lifecycle.kubectl.describe.moments import translate_timestamp_since
 from lifecycle.kubectl.describe.writer import PrefixWriter
 

@@ -9,8 +9,8 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 
+from lifecycle.api.http.wire import Object
 from lifecycle.api.labels import format_label_selector
-from lifecycle.api.wire import Object
 from lifecycle.kubectl.describe.containers import describe_containers
 from lifecycle.kubectl.describe.multiline import (
     print_annotations_multiline,

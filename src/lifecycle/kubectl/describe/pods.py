@@ -6,8 +6,8 @@ Upstream: `kubectl/pkg/describe/describe.go` (`PodDescriber`, `describePod`), v1
 
 from __future__ import annotations
 
-from lifecycle.api.qos import get_pod_qos
-from lifecycle.api.wire import Object
+from lifecycle.api.http.wire import Object
+from lifecycle.api.pods.qos import get_pod_qos
 from lifecycle.kubectl.describe.clientset import Clientset
 from lifecycle.kubectl.describe.containers import (
     describe_containers,

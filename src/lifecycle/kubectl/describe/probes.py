@@ -7,8 +7,8 @@ from __future__ import annotations
 
 from urllib.parse import quote
 
-from lifecycle.api.go_net import join_host_port
-from lifecycle.api.wire import Object
+from lifecycle.api.go.net import join_host_port
+from lifecycle.api.http.wire import Object
 
 _PATH = "$&+,/:;=@!'()*[]~"
 """What Go's `URL.String` leaves in a path as it is."""

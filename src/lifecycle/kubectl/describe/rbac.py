@@ -11,8 +11,8 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 
-from lifecycle.api.go_format import go_value
-from lifecycle.api.wire import Object
+from lifecycle.api.go.format import go_value
+from lifecycle.api.http.wire import Object
 from lifecycle.kubectl.describe.clientset import Clientset
 from lifecycle.kubectl.describe.multiline import print_metadata
 from lifecycle.kubectl.describe.writer import PrefixWriter

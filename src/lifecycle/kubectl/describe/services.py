@@ -8,9 +8,9 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
 
-from lifecycle.api.go_net import join_host_port
+from lifecycle.api.go.net import join_host_port
+from lifecycle.api.http.wire import Object
 from lifecycle.api.status import StatusError
-from lifecycle.api.wire import Object
 from lifecycle.kubectl.describe.clientset import Clientset
 from lifecycle.kubectl.describe.events import describe_events, events_of
 from lifecycle.kubectl.describe.multiline import format_labels, print_metadata

@@ -10,8 +10,8 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
+from lifecycle.api.http.wire import Object
 from lifecycle.api.quantity import canonical_quantity
-from lifecycle.api.wire import Object
 from lifecycle.kubectl.describe.claims import (
     access_modes,
     print_persistent_volume_claim,

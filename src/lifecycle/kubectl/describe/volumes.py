@@ -9,8 +9,8 @@ from __future__ import annotations
 from collections.abc import Iterable
 from typing import Any
 
+from lifecycle.api.http.wire import Object
 from lifecycle.api.quantity import canonical_quantity, parse_quantity
-from lifecycle.api.wire import Object
 from lifecycle.kubectl.describe.claims import print_persistent_volume_claim
 from lifecycle.kubectl.describe.multiline import MAX_ANNOTATION_LEN, shorten
 from lifecycle.kubectl.describe.volume_sources import (

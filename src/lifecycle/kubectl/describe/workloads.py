@@ -10,6 +10,7 @@ from __future__ import annotations
 
 from collections import Counter
 
+from lifecycle.api.http.wire import Object
 from lifecycle.api.labels import (
     Selector,
     format_label_selector,
@@ -17,7 +18,6 @@ from lifecycle.api.labels import (
     selector_from_labels,
 )
 from lifecycle.api.status import StatusError
-from lifecycle.api.wire import Object
 from lifecycle.kubectl.describe.claims import describe_volume_claim_templates
 from lifecycle.kubectl.describe.clientset import Clientset
 from lifecycle.kubectl.describe.events import describe_events, events_of

@@ -8,7 +8,7 @@ out: `Flush`, which does nothing there either.
 
 from __future__ import annotations
 
-from lifecycle.api.go_format import go_value
+from lifecycle.api.go.format import go_value
 from lifecycle.kubectl.printing.tab_writer import tabulated
 from lifecycle.kubectl.printing.terminal import escaped
 

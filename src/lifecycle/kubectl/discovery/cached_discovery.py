@@ -22,8 +22,8 @@ from collections.abc import Callable, Mapping
 from pathlib import Path
 
 from lifecycle.api import fast_json
-from lifecycle.api.go_json.encode import marshal
-from lifecycle.api.wire import Object
+from lifecycle.api.go.json.encode import marshal
+from lifecycle.api.http.wire import Object
 from lifecycle.kubectl.discovery.discovery_client import Discovery
 
 TTL = 6 * 60 * 60.0

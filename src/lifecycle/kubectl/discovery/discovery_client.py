@@ -16,9 +16,9 @@ import asyncio
 from typing import Any, Protocol
 
 from lifecycle.api import fast_json, protobuf
-from lifecycle.api.generic_server_response import generic_server_response
+from lifecycle.api.http.generic_server_response import generic_server_response
+from lifecycle.api.http.wire import Object, Response
 from lifecycle.api.status import StatusError
-from lifecycle.api.wire import Object, Response
 from lifecycle.client.rest import Client
 from lifecycle.kubectl.failures import CommandError
 

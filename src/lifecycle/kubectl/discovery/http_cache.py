@@ -23,7 +23,7 @@ from pathlib import Path
 from urllib.parse import urlencode
 
 from lifecycle.api import fast_json
-from lifecycle.api.wire import Request, Response
+from lifecycle.api.http.wire import Request, Response
 from lifecycle.client.rest import Transport
 
 SUM = hashlib.sha256().digest_size

@@ -8,8 +8,8 @@ from __future__ import annotations
 
 import hashlib
 
-from lifecycle.api.go_json.encode import marshal
-from lifecycle.api.wire import Object
+from lifecycle.api.go.json.encode import marshal
+from lifecycle.api.http.wire import Object
 
 _LETTERS = str.maketrans("013ae", "ghkmt")
 """Digits and vowels become consonants, so that no word can come out."""

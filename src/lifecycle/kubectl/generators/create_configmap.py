@@ -9,9 +9,9 @@ from __future__ import annotations
 import base64
 from collections.abc import Sequence
 
-from lifecycle.api.go_format import go_quote
+from lifecycle.api.go.format import go_quote
+from lifecycle.api.http.wire import Object
 from lifecycle.api.validation.content import config_map_key
-from lifecycle.api.wire import Object
 from lifecycle.kubectl.failures import CommandError
 from lifecycle.kubectl.generators.append_hash import with_hash
 from lifecycle.kubectl.generators.data_sources import (

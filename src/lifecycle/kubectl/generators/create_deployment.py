@@ -13,8 +13,8 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
+from lifecycle.api.http.wire import Object
 from lifecycle.api.names import NameSource
-from lifecycle.api.wire import Object
 
 
 def create_deployment(

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from lifecycle.api.wire import Object
+from lifecycle.api.http.wire import Object
 
 
 def _template(name: str, image: str, command: Sequence[str], restart: str) -> Object:

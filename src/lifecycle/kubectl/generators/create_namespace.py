@@ -6,7 +6,7 @@ v1.36.
 
 from __future__ import annotations
 
-from lifecycle.api.wire import Object
+from lifecycle.api.http.wire import Object
 
 
 def create_namespace(name: str) -> Object:

@@ -7,10 +7,10 @@ Upstream: `kubectl/pkg/cmd/create/create_pdb.go`,
 
 from __future__ import annotations
 
-from lifecycle.api.go_format import go_quote
+from lifecycle.api.go.format import go_quote
+from lifecycle.api.http.wire import Object
 from lifecycle.api.labels import parse_selector
 from lifecycle.api.status import StatusError
-from lifecycle.api.wire import Object
 from lifecycle.kubectl.failures import CommandError
 
 

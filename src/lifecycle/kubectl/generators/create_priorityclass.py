@@ -5,7 +5,7 @@ Upstream: `kubectl/pkg/cmd/create/create_priorityclass.go`, v1.36.
 
 from __future__ import annotations
 
-from lifecycle.api.wire import Object
+from lifecycle.api.http.wire import Object
 
 
 def create_priorityclass(

@@ -5,8 +5,8 @@ Upstream: `kubectl/pkg/cmd/create/create_quota.go`, v1.36.
 
 from __future__ import annotations
 
+from lifecycle.api.http.wire import Object
 from lifecycle.api.quantity import FORMAT_WRONG, parse_quantity
-from lifecycle.api.wire import Object
 from lifecycle.kubectl.failures import CommandError
 
 

@@ -9,8 +9,8 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from lifecycle.api.label_requirements import validate_label_key
-from lifecycle.api.wire import Object
+from lifecycle.api.http.wire import Object
+from lifecycle.api.labels.requirements import validate_label_key
 from lifecycle.kubectl.failures import CommandError
 from lifecycle.kubectl.flag_values import go_int
 

@@ -15,7 +15,7 @@ import os
 from collections.abc import Callable, Sequence
 from pathlib import Path
 
-from lifecycle.api.go_format import go_quote
+from lifecycle.api.go.format import go_quote
 from lifecycle.api.validation.content import regex_error
 from lifecycle.kubectl.failures import CommandError
 

@@ -8,12 +8,12 @@ from __future__ import annotations
 
 from typing import Any
 
-from lifecycle.api.go_format import go_quote
-from lifecycle.api.go_json.decode import unmarshal
+from lifecycle.api.go.format import go_quote
+from lifecycle.api.go.json.decode import unmarshal
+from lifecycle.api.http.wire import Object
 from lifecycle.api.schema import decode, schema_for
 from lifecycle.api.schema.decode import CannotBeHandledError
 from lifecycle.api.status import StatusError
-from lifecycle.api.wire import Object
 from lifecycle.kubectl.failures import CommandError
 from lifecycle.kubectl.local_patch import NO_JSON, locally_patched
 from lifecycle.kubectl.source_lines import KUBECTL_SCHEME

@@ -6,8 +6,8 @@ v1.36. Left out: `preferences` and `extensions`.
 
 from __future__ import annotations
 
-from lifecycle.api.go_json.structs import BYTES, StructDecoder, Types
-from lifecycle.api.wire import Object
+from lifecycle.api.go.json.structs import BYTES, StructDecoder, Types
+from lifecycle.api.http.wire import Object
 
 _STRUCTS: Types = {
     "Config": {

@@ -19,8 +19,8 @@ from pathlib import Path
 from typing import Any
 
 from lifecycle.api.aggregate import aggregate
-from lifecycle.api.go_json.type_meta import interpret
-from lifecycle.api.yaml_reader import read_yaml
+from lifecycle.api.go.json.type_meta import interpret
+from lifecycle.api.go.yaml_reader import read_yaml
 from lifecycle.kubectl.failures import CommandError
 from lifecycle.kubectl.kubeconfig.documents import PATHS, SECTIONS, Config, empty_config
 from lifecycle.kubectl.kubeconfig.field_types import decode

@@ -10,7 +10,7 @@ from __future__ import annotations
 from pathlib import Path
 from typing import Any
 
-from lifecycle.api.go_format import go_quote
+from lifecycle.api.go.format import go_quote
 from lifecycle.kubectl.failures import CommandError
 
 INTERACTIVE_MODES = ("Never", "IfAvailable", "Always")

@@ -13,9 +13,9 @@ from collections.abc import Sequence
 from functools import cmp_to_key
 from typing import Any
 
-from lifecycle.api.go_format import go_quote
+from lifecycle.api.go.format import go_quote
+from lifecycle.api.http.wire import Object
 from lifecycle.api.quantity import parse_quantity
-from lifecycle.api.wire import Object
 from lifecycle.kubectl.failures import CommandError, Exit, PartlyPrinted
 from lifecycle.kubectl.printing.columns import align
 from lifecycle.kubectl.printing.jsonpath import find_all, go_sprint, parse

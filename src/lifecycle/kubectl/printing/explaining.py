@@ -12,7 +12,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
-from lifecycle.api.go_format import go_quote, go_value
+from lifecycle.api.go.format import go_quote, go_value
 from lifecycle.kubectl.failures import CommandError, PartlyPrinted
 from lifecycle.kubectl.printing.word_wrap import wrapped
 

@@ -17,7 +17,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
-from lifecycle.api.go_json.encode import marshal
+from lifecycle.api.go.json.encode import marshal
 from lifecycle.kubectl.failures import CommandError
 from lifecycle.kubectl.printing import jsonpath_parser as syntax
 from lifecycle.kubectl.printing.key_order import in_key_order

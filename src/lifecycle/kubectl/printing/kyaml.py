@@ -11,7 +11,7 @@ import re
 from datetime import date
 from typing import Any
 
-from lifecycle.api.go_json.encode import marshal
+from lifecycle.api.go.json.encode import marshal
 from lifecycle.kubectl.failures import CommandError
 
 _FOLD = "\\\n"

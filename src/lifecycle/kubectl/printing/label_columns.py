@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from lifecycle.api.wire import Object
+from lifecycle.api.http.wire import Object
 
 NONE = "<none>"
 

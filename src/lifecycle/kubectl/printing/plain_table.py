@@ -6,9 +6,9 @@ Upstream: `cli-runtime/pkg/printers/tableprinter.go` (`printTable` for what is n
 
 from __future__ import annotations
 
-from lifecycle.api.clock import Clock
+from lifecycle.api.http.wire import Object
 from lifecycle.api.human_duration import age
-from lifecycle.api.wire import Object
+from lifecycle.api.loop.clock import Clock
 
 _COLUMNS = [
     {"name": "Name", "type": "string", "priority": 0},

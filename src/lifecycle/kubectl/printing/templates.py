@@ -12,9 +12,9 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
-from lifecycle.api.go_format import go_quote, go_value
-from lifecycle.api.go_json.encode import marshal, marshal_indent
-from lifecycle.api.wire import Object
+from lifecycle.api.go.format import go_quote, go_value
+from lifecycle.api.go.json.encode import marshal, marshal_indent
+from lifecycle.api.http.wire import Object
 from lifecycle.kubectl.failures import CommandError, PartlyPrinted
 from lifecycle.kubectl.printing import custom_columns, go_template, jsonpath
 

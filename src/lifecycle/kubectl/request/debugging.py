@@ -21,9 +21,9 @@ from http import HTTPStatus
 from urllib.parse import urlsplit
 
 from lifecycle.api import fast_json
-from lifecycle.api.clock import Clock
-from lifecycle.api.go_format import go_quote
-from lifecycle.api.wire import Request, Response
+from lifecycle.api.go.format import go_quote
+from lifecycle.api.http.wire import Request, Response
+from lifecycle.api.loop.clock import Clock
 from lifecycle.client.rest import Transport
 from lifecycle.kubectl import source_lines
 from lifecycle.kubectl.discovery.http_cache import canonical

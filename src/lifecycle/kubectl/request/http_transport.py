@@ -21,9 +21,9 @@ from typing import TYPE_CHECKING, Any
 from urllib.parse import urlencode, urlsplit
 
 from lifecycle.api import fast_json
-from lifecycle.api.auto_headers import AUTO_HEADERS
+from lifecycle.api.http.auto_headers import AUTO_HEADERS
+from lifecycle.api.http.wire import Request, Response, WatchFrame
 from lifecycle.api.late_import import late_import
-from lifecycle.api.wire import Request, Response, WatchFrame
 from lifecycle.client.transport_https import ConnectionConfig, ssl_context
 from lifecycle.kubectl.failures import ConnectionFailed
 from lifecycle.kubectl.request.upgraded import Upgraded

@@ -16,8 +16,8 @@ from __future__ import annotations
 import asyncio
 from collections.abc import Mapping
 
-from lifecycle.api.clock import Clock
-from lifecycle.api.wire import Request, Response
+from lifecycle.api.http.wire import Request, Response
+from lifecycle.api.loop.clock import Clock
 from lifecycle.client.rest import Transport
 from lifecycle.kubectl import source_lines
 from lifecycle.kubectl.failures import ConnectionFailed

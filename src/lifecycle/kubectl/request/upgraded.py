@@ -12,7 +12,7 @@ import asyncio
 import contextlib
 from typing import TYPE_CHECKING
 
-from lifecycle.api.wire import Connection
+from lifecycle.api.http.wire import Connection
 
 if TYPE_CHECKING:
     import aiohttp

@@ -21,8 +21,8 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 
 from lifecycle.api import fast_json
+from lifecycle.api.http.wire import Request, Response
 from lifecycle.api.version import user_agent
-from lifecycle.api.wire import Request, Response
 from lifecycle.client.rest import Client, Transport
 from lifecycle.client.transport_https import ConnectionConfig
 from lifecycle.kubectl.discovery.cached_discovery import (

@@ -16,10 +16,10 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 
-from lifecycle.api.pod_resources import pod_requests
-from lifecycle.api.qos import get_pod_qos
+from lifecycle.api.http.wire import Object
+from lifecycle.api.pods.qos import get_pod_qos
+from lifecycle.api.pods.resources import pod_requests
 from lifecycle.api.quantity import Quantity, parse_quantity
-from lifecycle.api.wire import Object
 from lifecycle.kubelet.allocation.resize_messages import (
     pod_resize_pending_message,
     pod_resize_started_message,

@@ -9,7 +9,7 @@ from __future__ import annotations
 from typing import Any
 
 from lifecycle.api import fast_json
-from lifecycle.api.wire import Object
+from lifecycle.api.http.wire import Object
 
 
 def pod_resize_started_message(pod: Object, generation: int) -> str:

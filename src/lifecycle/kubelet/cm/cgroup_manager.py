@@ -21,7 +21,7 @@ from collections.abc import Iterator
 from contextlib import suppress
 from pathlib import Path
 
-from lifecycle.api.go_format import go_path_error
+from lifecycle.api.go.format import go_path_error
 from lifecycle.kubelet.cm.cgroup_names import CgroupName, cgroup_path
 from lifecycle.kubelet.cm.resource_config import ResourceConfig, cpu_shares_to_weight
 

@@ -13,8 +13,8 @@ Upstream: `pkg/kubelet/cm/cgroup_manager_linux.go` (`NewCgroupName`, `ToSystemd`
 
 from __future__ import annotations
 
-from lifecycle.api.qos import get_pod_qos
-from lifecycle.api.wire import Object
+from lifecycle.api.http.wire import Object
+from lifecycle.api.pods.qos import get_pod_qos
 
 CgroupName = tuple[str, ...]
 """The parts of a name below the root of the tree. The empty tuple is the root

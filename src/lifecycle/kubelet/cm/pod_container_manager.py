@@ -6,7 +6,7 @@ Upstream: `pkg/kubelet/cm/pod_container_manager_linux.go` (`EnsureExists`, `Dest
 
 from __future__ import annotations
 
-from lifecycle.api.wire import Object
+from lifecycle.api.http.wire import Object
 from lifecycle.kubelet.cm.cgroup_manager import CgroupError, CgroupManager
 from lifecycle.kubelet.cm.cgroup_names import (
     CgroupName,

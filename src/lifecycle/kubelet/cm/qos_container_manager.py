@@ -18,9 +18,9 @@ from __future__ import annotations
 import time
 from collections.abc import Iterable, Mapping
 
-from lifecycle.api.qos import get_pod_qos
+from lifecycle.api.http.wire import Object
+from lifecycle.api.pods.qos import get_pod_qos
 from lifecycle.api.quantity import parse_quantity
-from lifecycle.api.wire import Object
 from lifecycle.kubelet.cm.cgroup_manager import CgroupError, CgroupManager
 from lifecycle.kubelet.cm.cgroup_names import CgroupName, qos_parent
 from lifecycle.kubelet.cm.resource_config import (

@@ -22,16 +22,16 @@ import math
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 
-from lifecycle.api.pod_resources import (
+from lifecycle.api.http.wire import Object
+from lifecycle.api.pods.qos import get_pod_qos
+from lifecycle.api.pods.resources import (
     PodResourcesOptions,
     ResourceList,
     pod_limits,
     pod_requests,
     resource_list,
 )
-from lifecycle.api.qos import get_pod_qos
 from lifecycle.api.quantity import parse_quantity
-from lifecycle.api.wire import Object
 
 MIN_SHARES = 2
 MAX_SHARES = 262144

@@ -8,8 +8,8 @@ Upstream: `pkg/kubelet/config/apiserver.go` (`NewSourceApiserver`), v1.36.
 
 from __future__ import annotations
 
+from lifecycle.api.http.wire import Object
 from lifecycle.api.resources import resource
-from lifecycle.api.wire import Object
 from lifecycle.client.rest import Client
 from lifecycle.client.shared_informer import SharedInformer
 from lifecycle.kubelet.config.config import PodConfig

@@ -15,8 +15,8 @@ from collections.abc import Callable
 
 from lifecycle.api import fast_json
 from lifecycle.api.defaults.pods import set_pod_defaults
-from lifecycle.api.wire import Object
-from lifecycle.api.yaml_reader import read_yaml
+from lifecycle.api.go.yaml_reader import read_yaml
+from lifecycle.api.http.wire import Object
 from lifecycle.kubelet.types.pod_update import (
     CONFIG_HASH,
     CONFIG_SEEN,

@@ -15,7 +15,7 @@ from __future__ import annotations
 from collections.abc import Container, Iterator
 from pathlib import Path
 
-from lifecycle.api.go_format import go_path_error
+from lifecycle.api.go.format import go_path_error
 from lifecycle.cri.removal import remove_tree
 
 DEFAULT_ROOT_DIR = Path("/var/lib/kubelet")

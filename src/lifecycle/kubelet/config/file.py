@@ -12,8 +12,8 @@ from __future__ import annotations
 import logging
 from pathlib import Path
 
-from lifecycle.api.clock import Clock
-from lifecycle.api.wire import Object
+from lifecycle.api.http.wire import Object
+from lifecycle.api.loop.clock import Clock
 from lifecycle.kubelet.config.apply_defaults import Send, apply_defaults, decode_pods
 from lifecycle.kubelet.config.file_watch import changed_or_later
 from lifecycle.kubelet.types.pod_update import CONFIG_SEEN, FILE

@@ -9,8 +9,8 @@ import asyncio
 import logging
 from typing import TYPE_CHECKING
 
-from lifecycle.api.clock import Clock
 from lifecycle.api.late_import import late_import
+from lifecycle.api.loop.clock import Clock
 from lifecycle.kubelet.config.apply_defaults import Send, apply_defaults, decode_pods
 from lifecycle.kubelet.types.pod_update import HTTP
 

@@ -15,7 +15,7 @@ from functools import partial
 from pathlib import Path
 from typing import Any
 
-from lifecycle.api.clock import Clock
+from lifecycle.api.loop.clock import Clock
 from lifecycle.client.rest import Client
 from lifecycle.kubelet.config.apiserver import new_source_apiserver
 from lifecycle.kubelet.config.config import PodConfig

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
 
-from lifecycle.api.wire import Object
+from lifecycle.api.http.wire import Object
 from lifecycle.cri.apis.container import ContainerState
 from lifecycle.kubelet.container.expansion import Expansion
 from lifecycle.kubelet.container.runtime import PodStatus

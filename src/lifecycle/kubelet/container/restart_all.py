@@ -20,13 +20,13 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from lifecycle.api.conditions import is_status_condition_true
-from lifecycle.api.pod_util import FAILED, SUCCEEDED
-from lifecycle.api.restart_policy import (
+from lifecycle.api.http.wire import Object
+from lifecycle.api.pods.pod_util import FAILED, SUCCEEDED
+from lifecycle.api.pods.restart_policy import (
     RESTART_ALL_CONTAINERS,
     all_containers_could_restart,
     matching_rule,
 )
-from lifecycle.api.wire import Object
 from lifecycle.cri.apis.container import ContainerState, ContainerStatus
 from lifecycle.kubelet.container.runtime import PodStatus
 

@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Awaitable, Callable
 from typing import Any, Protocol
 
-from lifecycle.api.wire import Object
+from lifecycle.api.http.wire import Object
 
 GetObject = Callable[[str, str, str], Awaitable[Object]]
 """Takes plural (`configmaps`, `secrets`), name and namespace. Raises LookupError with

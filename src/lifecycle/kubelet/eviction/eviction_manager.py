@@ -21,9 +21,9 @@ import logging
 from collections.abc import Awaitable, Callable, Iterable, Sequence
 
 from lifecycle.api.conditions import replace_or_append_condition
-from lifecycle.api.pod_util import FAILED
+from lifecycle.api.http.wire import Object
+from lifecycle.api.pods.pod_util import FAILED
 from lifecycle.api.status import StatusError
-from lifecycle.api.wire import Object
 from lifecycle.cri.apis.errors import RuntimeServiceError
 from lifecycle.kubelet.container.ref import Events
 from lifecycle.kubelet.eviction.local_storage import is_limited, over_its_limit

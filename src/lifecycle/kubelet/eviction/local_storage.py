@@ -11,9 +11,9 @@ Upstream: `pkg/kubelet/eviction/eviction_manager.go` (`localStorageEviction`,
 
 from __future__ import annotations
 
-from lifecycle.api.pod_resources import pod_limits
+from lifecycle.api.http.wire import Object
+from lifecycle.api.pods.resources import pod_limits
 from lifecycle.api.quantity import Quantity, parse_quantity
-from lifecycle.api.wire import Object
 from lifecycle.kubelet.eviction.storage_usage import LocalStorage, empty_dirs
 from lifecycle.kubelet.eviction.thresholds import EPHEMERAL_STORAGE
 

@@ -13,9 +13,9 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
 
-from lifecycle.api.pod_resources import pod_requests
+from lifecycle.api.http.wire import Object
+from lifecycle.api.pods.resources import pod_requests
 from lifecycle.api.quantity import parse_quantity
-from lifecycle.api.wire import Object
 from lifecycle.kubelet.cm.resource_config import milli_values
 from lifecycle.kubelet.eviction.thresholds import (
     INODES,

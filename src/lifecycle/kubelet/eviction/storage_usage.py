@@ -12,7 +12,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
 
-from lifecycle.api.wire import Object
+from lifecycle.api.http.wire import Object
 from lifecycle.cri.disk_usage import disk_usage
 from lifecycle.kubelet.config.directories import PodDirectories
 from lifecycle.kubelet.logs.files import pod_logs_directory

@@ -19,8 +19,8 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
-from lifecycle.api.go_json.decode import unmarshal
-from lifecycle.api.wire import Object
+from lifecycle.api.go.json.decode import unmarshal
+from lifecycle.api.http.wire import Object
 from lifecycle.cri.apis.image import AuthConfig
 
 DOCKER_CONFIG_JSON, DOCKER_CFG = (

@@ -18,10 +18,10 @@ import re
 from collections.abc import Callable, Sequence
 
 from lifecycle.api.aggregate import aggregate
-from lifecycle.api.clock import Clock
-from lifecycle.api.go_format import go_quote
+from lifecycle.api.go.format import go_quote
+from lifecycle.api.http.wire import Object
+from lifecycle.api.loop.clock import Clock
 from lifecycle.api.tracing import span
-from lifecycle.api.wire import Object
 from lifecycle.client.backoff import Backoff
 from lifecycle.cri.apis.errors import RuntimeServiceError
 from lifecycle.cri.apis.image import AuthConfig

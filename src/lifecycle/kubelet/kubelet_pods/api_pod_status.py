@@ -12,10 +12,10 @@ Upstream: `pkg/kubelet/kubelet_pods.go` (`generateAPIPodStatus`,
 from __future__ import annotations
 
 from lifecycle.api.conditions import is_status_condition_true
-from lifecycle.api.pod_util import is_pod_phase_terminal
-from lifecycle.api.qos import get_pod_qos
-from lifecycle.api.restart_policy import all_containers_could_restart
-from lifecycle.api.wire import Object
+from lifecycle.api.http.wire import Object
+from lifecycle.api.pods.pod_util import is_pod_phase_terminal
+from lifecycle.api.pods.qos import get_pod_qos
+from lifecycle.api.pods.restart_policy import all_containers_could_restart
 from lifecycle.kubelet.container.container_facts import (
     has_any_active_regular_container_started,
     has_any_regular_container_started,

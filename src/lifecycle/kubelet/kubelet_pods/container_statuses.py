@@ -17,10 +17,10 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 
-from lifecycle.api.clock import format_time
-from lifecycle.api.pod_util import is_restartable_init_container
-from lifecycle.api.restart_policy import container_should_restart
-from lifecycle.api.wire import Object
+from lifecycle.api.http.wire import Object
+from lifecycle.api.loop.clock import format_time
+from lifecycle.api.pods.pod_util import is_restartable_init_container
+from lifecycle.api.pods.restart_policy import container_should_restart
 from lifecycle.cri.apis.container import ContainerState, ContainerStatus
 from lifecycle.kubelet.cm.resource_config import ResourceConfig
 from lifecycle.kubelet.container.container_facts import (

@@ -17,10 +17,10 @@ import base64
 import re
 from collections.abc import Callable, Iterable, Mapping
 
-from lifecycle.api.go_net import join_host_port
-from lifecycle.api.pauses import Pauses
-from lifecycle.api.wire import Object
-from lifecycle.api.worker import beside
+from lifecycle.api.go.net import join_host_port
+from lifecycle.api.http.wire import Object
+from lifecycle.api.loop.pauses import Pauses
+from lifecycle.api.loop.worker import beside
 from lifecycle.kubelet.container.downward import (
     DownwardError,
     allocatable_within,

@@ -16,7 +16,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 from pathlib import Path
 
-from lifecycle.api.wire import Object
+from lifecycle.api.http.wire import Object
 
 MANAGED_HEADER = "# Kubernetes-managed hosts file.\n"
 HOST_NETWORK_HEADER = "# Kubernetes-managed hosts file (host network).\n"

@@ -19,7 +19,7 @@ import random
 from collections.abc import Callable, Mapping
 from pathlib import Path
 
-from lifecycle.api.wire import Object
+from lifecycle.api.http.wire import Object
 from lifecycle.kubelet.config.directories import DIRECTORY_MODE, PodDirectories
 from lifecycle.kubelet.container.expansion import ExpansionError, expand
 from lifecycle.kubelet.container.runtime_helper import Mount

@@ -14,7 +14,7 @@ from collections.abc import Callable, Mapping
 from functools import partial
 from pathlib import Path
 
-from lifecycle.api.wire import Object
+from lifecycle.api.http.wire import Object
 from lifecycle.cri.apis.volume_files import VolumeContent, VolumeFile, VolumeFiles
 from lifecycle.kubelet.config.directories import PodDirectories
 from lifecycle.kubelet.container.runtime_helper import Mount

@@ -11,15 +11,15 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 
-from lifecycle.api.pod_util import (
+from lifecycle.api.http.wire import Object
+from lifecycle.api.pods.pod_util import (
     FAILED,
     PENDING,
     RUNNING,
     SUCCEEDED,
     is_restartable_init_container,
 )
-from lifecycle.api.restart_policy import container_should_restart
-from lifecycle.api.wire import Object
+from lifecycle.api.pods.restart_policy import container_should_restart
 from lifecycle.kubelet.container.container_facts import (
     has_any_regular_container_started,
 )

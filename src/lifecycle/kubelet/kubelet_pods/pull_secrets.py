@@ -11,7 +11,7 @@ Upstream: `pkg/kubelet/kubelet_pods.go` (`getPullSecretsForPod`), `kubelet.go`
 
 from __future__ import annotations
 
-from lifecycle.api.wire import Object
+from lifecycle.api.http.wire import Object
 from lifecycle.kubelet.container.runtime_helper import GetObject, RecordEvent
 
 REASON = "FailedToRetrieveImagePullSecret"

@@ -17,9 +17,9 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
-from lifecycle.api.pod_resources import pod_limits, pod_requests
+from lifecycle.api.http.wire import Object
+from lifecycle.api.pods.resources import pod_limits, pod_requests
 from lifecycle.api.quantity import Format, Quantity, parse_quantity
-from lifecycle.api.wire import Object
 from lifecycle.cri.apis.container import ContainerState, ContainerStatus
 from lifecycle.kubelet.cm.resource_config import (
     MIN_SHARES,

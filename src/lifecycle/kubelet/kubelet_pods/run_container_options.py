@@ -13,8 +13,8 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Mapping
 from typing import Any
 
-from lifecycle.api.pod_dns import DNSConfig, pod_dns
-from lifecycle.api.wire import Object
+from lifecycle.api.http.wire import Object
+from lifecycle.api.pods.dns import DNSConfig, pod_dns
 from lifecycle.kubelet.cm.pod_container_manager import PodContainerManager
 from lifecycle.kubelet.config.directories import PodDirectories
 from lifecycle.kubelet.container.runtime_helper import (

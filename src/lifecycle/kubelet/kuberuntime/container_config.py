@@ -26,8 +26,8 @@ from typing import Any
 
 from lifecycle.api import fast_json
 from lifecycle.api.bounded_cache import short_lru_cache
-from lifecycle.api.pod_resources import PodResourcesOptions, pod_limits, pod_requests
-from lifecycle.api.wire import Object
+from lifecycle.api.http.wire import Object
+from lifecycle.api.pods.resources import PodResourcesOptions, pod_limits, pod_requests
 from lifecycle.cri.apis.container import ContainerConfig, ContainerMetadata
 from lifecycle.cri.apis.message import Fields
 from lifecycle.cri.apis.pod_sandbox import PodSandboxConfig, PodSandboxMetadata

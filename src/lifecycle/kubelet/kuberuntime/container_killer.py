@@ -19,9 +19,9 @@ from __future__ import annotations
 import asyncio
 from collections.abc import Iterable
 
-from lifecycle.api.clock import Clock
-from lifecycle.api.pod_util import is_restartable_init_container
-from lifecycle.api.wire import Object
+from lifecycle.api.http.wire import Object
+from lifecycle.api.loop.clock import Clock
+from lifecycle.api.pods.pod_util import is_restartable_init_container
 from lifecycle.cri.apis.container import ContainerState, ContainerStatus
 from lifecycle.cri.apis.runtime import Runtime
 from lifecycle.kubelet.container.ref import PodEvent

@@ -14,14 +14,14 @@ from __future__ import annotations
 
 from typing import Any
 
-from lifecycle.api.pod_resources import (
+from lifecycle.api.http.wire import Object
+from lifecycle.api.pods.pod_util import is_restartable_init_container
+from lifecycle.api.pods.qos import get_pod_qos
+from lifecycle.api.pods.resources import (
     aggregate_container_requests,
     is_pod_level_resources_set,
 )
-from lifecycle.api.pod_util import is_restartable_init_container
-from lifecycle.api.qos import get_pod_qos
 from lifecycle.api.quantity import parse_quantity
-from lifecycle.api.wire import Object
 from lifecycle.kubelet.cm.resource_config import (
     HUGE_PAGES_PREFIX,
     QUOTA_PERIOD,

@@ -15,13 +15,13 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 
-from lifecycle.api.pod_util import is_restartable_init_container
-from lifecycle.api.restart_policy import (
+from lifecycle.api.http.wire import Object
+from lifecycle.api.pods.pod_util import is_restartable_init_container
+from lifecycle.api.pods.restart_policy import (
     container_should_restart,
     restart_policy,
     should_restart,
 )
-from lifecycle.api.wire import Object
 from lifecycle.cri.apis.container import ContainerState, ContainerStatus
 from lifecycle.kubelet.container.container_facts import LOST_KILLED
 from lifecycle.kubelet.container.runtime import PodStatus

@@ -15,10 +15,10 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any
 
-from lifecycle.api.clock import Clock
-from lifecycle.api.go_duration import go_duration
+from lifecycle.api.go.duration import go_duration
+from lifecycle.api.http.wire import Object
+from lifecycle.api.loop.clock import Clock
 from lifecycle.api.tracing import span
-from lifecycle.api.wire import Object
 from lifecycle.client.backoff import Backoff
 from lifecycle.cri.apis.container import (
     ContainerConfig,

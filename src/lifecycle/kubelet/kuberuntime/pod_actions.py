@@ -14,8 +14,8 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 
-from lifecycle.api.restart_policy import container_should_restart
-from lifecycle.api.wire import Object
+from lifecycle.api.http.wire import Object
+from lifecycle.api.pods.restart_policy import container_should_restart
 from lifecycle.cri.apis.container import ContainerState, ContainerStatus
 from lifecycle.kubelet.container.restart_all import containers_to_reset
 from lifecycle.kubelet.container.runtime import PodStatus

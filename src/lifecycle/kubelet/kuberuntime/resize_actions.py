@@ -20,7 +20,7 @@ from collections.abc import Callable, Mapping
 from enum import Enum
 from typing import Any
 
-from lifecycle.api.wire import Object
+from lifecycle.api.http.wire import Object
 from lifecycle.cri.apis.container import ContainerState, ContainerStatus
 from lifecycle.cri.apis.services import RuntimeService
 from lifecycle.kubelet.container.runtime import PodStatus

@@ -12,9 +12,9 @@ from __future__ import annotations
 from collections.abc import Callable, Collection, Iterable, Sequence
 from pathlib import Path
 
-from lifecycle.api.qos import get_pod_qos
-from lifecycle.api.taints import tolerates
-from lifecycle.api.wire import Object
+from lifecycle.api.http.wire import Object
+from lifecycle.api.pods.qos import get_pod_qos
+from lifecycle.api.pods.taints import tolerates
 from lifecycle.kubelet.lifecycle.interfaces import (
     ADMITTED,
     AdmitHandler,

@@ -12,9 +12,9 @@ from __future__ import annotations
 
 import asyncio
 
-from lifecycle.api.go_format import go_quote
-from lifecycle.api.go_net import join_host_port
-from lifecycle.api.wire import Object
+from lifecycle.api.go.format import go_quote
+from lifecycle.api.go.net import join_host_port
+from lifecycle.api.http.wire import Object
 from lifecycle.cri.apis.errors import RuntimeServiceError
 from lifecycle.cri.apis.pod_network import NO_TLS
 from lifecycle.cri.apis.runtime import Runtime

@@ -17,7 +17,7 @@ import asyncio
 from dataclasses import replace
 from urllib.parse import urljoin, urlsplit
 
-from lifecycle.api.wire import Object
+from lifecycle.api.http.wire import Object
 from lifecycle.cri.apis.pod_network import HTTPAnswer, HTTPRequest, PodNetwork
 
 PROBE, HOOK = "kube-probe/1.36", "kube-lifecycle/1.36"

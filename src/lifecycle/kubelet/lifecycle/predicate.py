@@ -15,13 +15,13 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping
 
-from lifecycle.api.host_ports import host_ports, ports_conflict
+from lifecycle.api.http.wire import Object
 from lifecycle.api.node_selector import required_node_affinity
-from lifecycle.api.pod_resources import PodResourcesOptions, pod_requests
+from lifecycle.api.pods.host_ports import host_ports, ports_conflict
+from lifecycle.api.pods.resources import PodResourcesOptions, pod_requests
+from lifecycle.api.pods.taints import untolerated
 from lifecycle.api.quantity import parse_quantity
 from lifecycle.api.resource_names import is_extended_resource_name
-from lifecycle.api.taints import untolerated
-from lifecycle.api.wire import Object
 from lifecycle.kubelet.cm.resource_config import milli_values
 from lifecycle.kubelet.lifecycle.interfaces import (
     ADMITTED,

@@ -15,7 +15,7 @@ import shutil
 from pathlib import Path
 from typing import Protocol
 
-from lifecycle.api.wire import Object
+from lifecycle.api.http.wire import Object
 from lifecycle.cri.apis.pod_sandbox import PodSandboxMetadata
 from lifecycle.kubelet.config.file_watch import IN_MODIFY, changed_or_later
 

@@ -18,9 +18,9 @@ from collections.abc import AsyncIterator, Callable
 from dataclasses import dataclass
 from typing import Protocol
 
-from lifecycle.api.clock import parse_time
-from lifecycle.api.query_params import bool_parameter
-from lifecycle.api.wire import Request
+from lifecycle.api.http.query_params import bool_parameter
+from lifecycle.api.http.wire import Request
+from lifecycle.api.loop.clock import parse_time
 from lifecycle.cri.log_format import LogEntry, parse_entries, rfc3339_nano
 
 BLOCK_SIZE = 64 * 1024

@@ -16,9 +16,9 @@ from collections.abc import Collection, Mapping, Sequence
 from typing import Any
 
 from lifecycle.api.conditions import find_status_condition, last_transition_time
+from lifecycle.api.http.wire import Object
 from lifecycle.api.resource_names import is_extended_resource_name
 from lifecycle.api.version import KUBERNETES_VERSION
-from lifecycle.api.wire import Object
 from lifecycle.cri.apis.image import Image
 
 DECLARED_FEATURES = (

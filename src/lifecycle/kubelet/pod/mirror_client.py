@@ -16,9 +16,9 @@ import logging
 from collections.abc import Callable, Coroutine
 from typing import Any
 
+from lifecycle.api.http.wire import Object
 from lifecycle.api.resources import resource
 from lifecycle.api.status import StatusError
-from lifecycle.api.wire import Object
 from lifecycle.client.rest import REQUEST_ERRORS, Client
 from lifecycle.kubelet.pod.pod_manager import PodManager, full_name, is_mirror_pod_of
 from lifecycle.kubelet.types.pod_update import CONFIG_HASH, CONFIG_MIRROR

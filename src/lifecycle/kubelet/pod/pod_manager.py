@@ -10,7 +10,7 @@ Upstream: `pkg/kubelet/pod/pod_manager.go` (`Manager`, `GetMirrorPodByPod`,
 
 from __future__ import annotations
 
-from lifecycle.api.wire import Object
+from lifecycle.api.http.wire import Object
 from lifecycle.kubelet.types.pod_update import CONFIG_HASH, CONFIG_MIRROR, is_mirror_pod
 
 

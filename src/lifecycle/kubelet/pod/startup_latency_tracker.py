@@ -20,8 +20,8 @@ from __future__ import annotations
 from bisect import bisect_left
 from collections.abc import Iterable, Iterator, Mapping
 
-from lifecycle.api.clock import parse_time
-from lifecycle.api.wire import Object
+from lifecycle.api.http.wire import Object
+from lifecycle.api.loop.clock import parse_time
 
 POD_WORKER_START = "kubelet_pod_worker_start_duration_seconds"
 POD_WORKER = "kubelet_pod_worker_duration_seconds"

@@ -11,8 +11,8 @@ from __future__ import annotations
 import asyncio
 from typing import TYPE_CHECKING
 
-from lifecycle.api.go_duration import go_duration
-from lifecycle.api.go_net import join_host_port
+from lifecycle.api.go.duration import go_duration
+from lifecycle.api.go.net import join_host_port
 from lifecycle.api.protobuf.wire_format import delimited
 from lifecycle.cri.node_access import reachable_from_here
 from lifecycle.kubelet.lifecycle.http_get_action import PROBE

@@ -12,10 +12,10 @@ passes where something listens.
 
 from __future__ import annotations
 
-from lifecycle.api.go_duration import go_duration
-from lifecycle.api.go_format import go_quote
-from lifecycle.api.go_net import join_host_port
-from lifecycle.api.wire import Object
+from lifecycle.api.go.duration import go_duration
+from lifecycle.api.go.format import go_quote
+from lifecycle.api.go.net import join_host_port
+from lifecycle.api.http.wire import Object
 from lifecycle.cri.apis.errors import RuntimeServiceError
 from lifecycle.cri.apis.runtime import Runtime
 from lifecycle.cri.node_access import NodeAccess

@@ -14,9 +14,9 @@ import asyncio
 from collections.abc import Callable
 from dataclasses import dataclass
 
-from lifecycle.api.clock import Clock
-from lifecycle.api.pod_util import is_restartable_init_container
-from lifecycle.api.wire import Object
+from lifecycle.api.http.wire import Object
+from lifecycle.api.loop.clock import Clock
+from lifecycle.api.pods.pod_util import is_restartable_init_container
 from lifecycle.cri.apis.runtime import Runtime
 from lifecycle.kubelet.container.ref import PodEvent
 from lifecycle.kubelet.prober.prober import Prober

@@ -16,10 +16,10 @@ from __future__ import annotations
 import asyncio
 from collections.abc import Callable
 
-from lifecycle.api.clock import parse_time
-from lifecycle.api.pod_util import is_pod_phase_terminal
-from lifecycle.api.restart_policy import container_should_restart
-from lifecycle.api.wire import Object
+from lifecycle.api.http.wire import Object
+from lifecycle.api.loop.clock import parse_time
+from lifecycle.api.pods.pod_util import is_pod_phase_terminal
+from lifecycle.api.pods.restart_policy import container_should_restart
 from lifecycle.kubelet.container.ref import PodEvent
 from lifecycle.kubelet.container.restart_all import should_all_containers_restart
 from lifecycle.kubelet.prober.prober import ProbeError, Prober

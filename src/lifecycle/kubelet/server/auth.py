@@ -14,9 +14,16 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from lifecycle.api.http.wire import (
+    ANONYMOUS,
+    Handler,
+    Object,
+    Request,
+    Response,
+    UserInfo,
+)
 from lifecycle.api.late_import import late_import
 from lifecycle.api.resources import resource
-from lifecycle.api.wire import ANONYMOUS, Handler, Object, Request, Response, UserInfo
 from lifecycle.client.rest import Client
 from lifecycle.kubelet.server.plain_text import plain_text
 

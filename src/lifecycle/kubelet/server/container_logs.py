@@ -7,7 +7,7 @@ Upstream: `pkg/kubelet/server/server.go` (`getContainerLogs`), `kubelet_pods.go`
 
 from __future__ import annotations
 
-from lifecycle.api.wire import Object
+from lifecycle.api.http.wire import Object
 
 WAITING = {
     "ErrImagePull": "image can't be pulled",

@@ -18,9 +18,9 @@ from pathlib import Path
 from typing import Any
 
 from lifecycle.api import fast_json
-from lifecycle.api.clock import Clock
-from lifecycle.api.go_format import go_quote
-from lifecycle.api.wire import Object, Request, Response
+from lifecycle.api.go.format import go_quote
+from lifecycle.api.http.wire import Object, Request, Response
+from lifecycle.api.loop.clock import Clock
 from lifecycle.cri.apis.container import ContainerState, ContainerStatus
 from lifecycle.cri.apis.errors import RuntimeServiceError
 from lifecycle.cri.apis.events import ContainerEventResponse

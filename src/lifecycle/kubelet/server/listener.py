@@ -17,9 +17,9 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 from urllib.parse import parse_qs, unquote
 
+from lifecycle.api.http.wire import Handler, Request, Response
+from lifecycle.api.httpstream.upgrade import hand_over
 from lifecycle.api.late_import import late_import
-from lifecycle.api.upgrade import hand_over
-from lifecycle.api.wire import Handler, Request, Response
 
 if TYPE_CHECKING:
     from aiohttp import web

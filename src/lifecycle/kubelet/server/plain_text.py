@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from lifecycle.api.wire import Response
+from lifecycle.api.http.wire import Response
 
 TEXT = {"Content-Type": "text/plain; charset=utf-8"}
 

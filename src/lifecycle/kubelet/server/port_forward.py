@@ -18,10 +18,11 @@ import contextlib
 from collections.abc import Awaitable, Callable, Coroutine
 from dataclasses import dataclass, field
 
-from lifecycle.api.go_format import go_quote
-from lifecycle.api.spdy import MAX_STREAMS, SpdyConnection, SpdyStream
-from lifecycle.api.unread import Room, Unread
-from lifecycle.api.websocket import (
+from lifecycle.api.go.format import go_quote
+from lifecycle.api.http.wire import Connection, Request, Response
+from lifecycle.api.httpstream.spdy import MAX_STREAMS, SpdyConnection, SpdyStream
+from lifecycle.api.httpstream.unread import Room, Unread
+from lifecycle.api.httpstream.websocket import (
     WebSocket,
     WebSocketBytes,
     choose,
@@ -29,7 +30,6 @@ from lifecycle.api.websocket import (
     is_websocket,
     offered_protocols,
 )
-from lifecycle.api.wire import Connection, Request, Response
 from lifecycle.cri.apis.errors import RuntimeServiceError
 from lifecycle.cri.apis.streams import Streams
 from lifecycle.kubelet.server.plain_text import plain_text

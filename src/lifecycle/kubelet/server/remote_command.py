@@ -25,17 +25,17 @@ from dataclasses import dataclass
 from typing import TypeVar
 
 from lifecycle.api import fast_json
-from lifecycle.api.query_params import bool_parameter
-from lifecycle.api.spdy import SpdyConnection, SpdyStream
-from lifecycle.api.unread import Unread
-from lifecycle.api.websocket import (
+from lifecycle.api.http.query_params import bool_parameter
+from lifecycle.api.http.wire import Connection, Object, Request, Response
+from lifecycle.api.httpstream.spdy import SpdyConnection, SpdyStream
+from lifecycle.api.httpstream.unread import Unread
+from lifecycle.api.httpstream.websocket import (
     WebSocket,
     choose,
     handshake,
     is_websocket,
     offered_protocols,
 )
-from lifecycle.api.wire import Connection, Object, Request, Response
 from lifecycle.cri.apis.errors import RuntimeServiceError
 from lifecycle.cri.apis.streams import Streams
 from lifecycle.kubelet.server.plain_text import plain_text

@@ -22,8 +22,8 @@ from email.utils import formatdate
 from pathlib import Path
 from urllib.parse import quote
 
-from lifecycle.api.content_type import HTML, LOOKED_AT, detect_content_type
-from lifecycle.api.wire import Request, Response
+from lifecycle.api.http.content_type import HTML, LOOKED_AT, detect_content_type
+from lifecycle.api.http.wire import Request, Response
 from lifecycle.kubelet.server.plain_text import plain_text
 
 PIECE = 64 * 1024

@@ -7,7 +7,7 @@ Upstream: `pkg/kubelet/status/status_manager.go` (`SetContainerReadiness`,
 
 from __future__ import annotations
 
-from lifecycle.api.wire import Object
+from lifecycle.api.http.wire import Object
 from lifecycle.kubelet.status.generate import (
     KUBELET_CONDITIONS,
     containers_ready,

@@ -8,8 +8,8 @@ Upstream: `pkg/kubelet/status/generate.go` (`GeneratePodInitializedCondition`,
 from __future__ import annotations
 
 from lifecycle.api.conditions import find_status_condition
-from lifecycle.api.pod_util import FAILED, SUCCEEDED, is_restartable_init_container
-from lifecycle.api.wire import Object
+from lifecycle.api.http.wire import Object
+from lifecycle.api.pods.pod_util import FAILED, SUCCEEDED, is_restartable_init_container
 from lifecycle.kubelet.status.resize_conditions import IN_PROGRESS, PENDING
 
 KUBELET_CONDITIONS = (

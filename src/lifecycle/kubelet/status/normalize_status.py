@@ -5,7 +5,7 @@ Upstream: `pkg/kubelet/status/status_manager.go` (`normalizeStatus`), v1.36.
 
 from __future__ import annotations
 
-from lifecycle.api.wire import Object
+from lifecycle.api.http.wire import Object
 
 MAX_POD_MESSAGE_LENGTH = 12 * 1024
 """Bytes of all messages of a pod together, shared out evenly among its containers."""

@@ -12,7 +12,7 @@ Upstream: `pkg/kubelet/status/status_manager.go` (`podResizeConditions`,
 from __future__ import annotations
 
 from lifecycle.api.conditions import find_status_condition
-from lifecycle.api.wire import Object
+from lifecycle.api.http.wire import Object
 
 PENDING, IN_PROGRESS = "PodResizePending", "PodResizeInProgress"
 DEFERRED, INFEASIBLE, ERROR = "Deferred", "Infeasible", "Error"

@@ -23,17 +23,17 @@ import logging
 from functools import partial
 from typing import Protocol
 
-from lifecycle.api.clock import Clock
 from lifecycle.api.conditions import (
     find_status_condition,
     last_transition_time,
     replace_or_append_condition,
 )
-from lifecycle.api.pod_util import is_pod_phase_terminal
+from lifecycle.api.http.wire import Object
+from lifecycle.api.loop.clock import Clock
+from lifecycle.api.pods.pod_util import is_pod_phase_terminal
 from lifecycle.api.resources import resource
 from lifecycle.api.status import StatusError
 from lifecycle.api.tracing import span
-from lifecycle.api.wire import Object
 from lifecycle.client.rest import REQUEST_ERRORS, STRATEGIC_MERGE_PATCH, Client
 from lifecycle.kubelet.pod.pod_manager import PodManager
 from lifecycle.kubelet.status.container_fields import (

@@ -14,7 +14,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from lifecycle.api.wire import Object
+from lifecycle.api.http.wire import Object
 
 MERGE_KEYS = {"conditions": "type", "podIPs": "ip", "hostIPs": "ip"}
 """Lists of a pod's status that merge, and their keys."""

@@ -11,12 +11,12 @@ Upstream: `pkg/kubelet/status/status_manager.go` (`TerminatePod`, `hasPodInitial
 
 from __future__ import annotations
 
-from lifecycle.api.pod_util import (
+from lifecycle.api.http.wire import Object
+from lifecycle.api.pods.pod_util import (
     FAILED,
     is_pod_phase_terminal,
     is_restartable_init_container,
 )
-from lifecycle.api.wire import Object
 from lifecycle.kubelet.container.container_facts import (
     LOST_KILLED,
     STATUS_UNKNOWN,

@@ -10,9 +10,9 @@ Upstream: `pkg/kubelet/token/token_manager.go` (`Manager.GetServiceAccountToken`
 
 from __future__ import annotations
 
-from lifecycle.api.clock import Clock, parse_time
+from lifecycle.api.http.wire import Object
+from lifecycle.api.loop.clock import Clock, parse_time
 from lifecycle.api.resources import resource
-from lifecycle.api.wire import Object
 from lifecycle.client.rest import REQUEST_ERRORS, Client
 
 MAX_TTL = 24 * 3600.0

@@ -12,7 +12,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from enum import Enum
 
-from lifecycle.api.wire import Object
+from lifecycle.api.http.wire import Object
 
 FILE, HTTP, API = "file", "http", "api"
 CONFIG_SOURCE, CONFIG_HASH, CONFIG_MIRROR, CONFIG_SEEN = (

@@ -20,8 +20,8 @@ from collections.abc import Callable, Container
 from pathlib import Path
 from typing import Any
 
-from lifecycle.api.go_format import go_quote
-from lifecycle.api.wire import Object
+from lifecycle.api.go.format import go_quote
+from lifecycle.api.http.wire import Object
 from lifecycle.kubelet.config.directories import PodDirectories
 
 IDS_PER_POD = 65536

@@ -16,8 +16,8 @@ import subprocess
 from pathlib import Path
 from typing import Protocol
 
+from lifecycle.api.http.wire import Object
 from lifecycle.api.quantity import parse_quantity
-from lifecycle.api.wire import Object
 from lifecycle.cri.removal import remove_tree
 from lifecycle.kubelet.cm.resource_config import resource_config_for_pod
 from lifecycle.kubelet.config.directories import DIRECTORY_MODE

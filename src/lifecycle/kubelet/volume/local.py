@@ -19,7 +19,7 @@ import stat
 from collections.abc import Awaitable, Callable
 from pathlib import Path
 
-from lifecycle.api.go_format import go_quote
+from lifecycle.api.go.format import go_quote
 from lifecycle.kubelet.config.directories import (
     DIRECTORY_MODE,
     PodDirectories,

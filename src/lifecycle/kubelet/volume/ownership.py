@@ -16,7 +16,7 @@ import stat
 from collections.abc import Iterator
 from pathlib import Path
 
-from lifecycle.api.pauses import Pauses
+from lifecycle.api.loop.pauses import Pauses
 from lifecycle.kubelet.volume.subpath import LOOK, change_mode
 
 READ_WRITE, READ_ONLY, EXECUTE = 0o660, 0o440, 0o110

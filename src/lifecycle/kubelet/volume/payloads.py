@@ -14,7 +14,7 @@ import base64
 from collections.abc import Awaitable, Callable, Mapping
 
 from lifecycle.api.aggregate import aggregate
-from lifecycle.api.wire import Object
+from lifecycle.api.http.wire import Object
 from lifecycle.kubelet.container.downward import (
     DownwardError,
     field_value,

@@ -15,8 +15,8 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
+from lifecycle.api.http.wire import Object
 from lifecycle.api.resources import resource
-from lifecycle.api.wire import Object
 from lifecycle.client.rest import REQUEST_ERRORS, Client
 from lifecycle.kubelet.volume.host_path import check_type_on_paper
 from lifecycle.kubelet.volume.payloads import VolumeError, non_existent_key

@@ -28,9 +28,9 @@ from functools import partial
 from pathlib import Path
 from weakref import WeakValueDictionary
 
-from lifecycle.api.clock import Clock
+from lifecycle.api.http.wire import Object
+from lifecycle.api.loop.clock import Clock
 from lifecycle.api.quantity import parse_quantity
-from lifecycle.api.wire import Object
 from lifecycle.kubelet.config.directories import (
     PodDirectories,
     escape_qualified_name,

@@ -22,11 +22,11 @@ from collections.abc import Callable, Collection
 from dataclasses import replace
 from math import inf
 
-from lifecycle.api.clock import Clock
+from lifecycle.api.http.wire import Object
+from lifecycle.api.loop.clock import Clock
+from lifecycle.api.loop.worker import LARGE, beside
 from lifecycle.api.resources import resource
 from lifecycle.api.tracing import span
-from lifecycle.api.wire import Object
-from lifecycle.api.worker import LARGE, beside
 from lifecycle.client.rest import Client
 from lifecycle.client.shared_informer import SharedInformerFactory
 from lifecycle.proxy.bounded_frequency_runner import BoundedFrequencyRunner

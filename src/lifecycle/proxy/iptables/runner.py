@@ -18,7 +18,7 @@ import shutil
 from collections.abc import Sequence
 from typing import Protocol
 
-from lifecycle.api.worker import beside
+from lifecycle.api.loop.worker import beside
 from lifecycle.proxy.iptables.tables import RestoreError, Tables
 
 WAIT = ("-w", "5", "-W", "100000")

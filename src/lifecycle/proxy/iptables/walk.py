@@ -24,7 +24,7 @@ from dataclasses import dataclass, field, replace
 from fractions import Fraction
 from ipaddress import ip_address, ip_network
 
-from lifecycle.api.go_net import join_host_port
+from lifecycle.api.go.net import join_host_port
 from lifecycle.proxy.iptables.rule_text import WITHOUT_EFFECT, Options, Rule, Ruleset
 
 ACCEPT, DROP, REJECT = "ACCEPT", "DROP", "REJECT"

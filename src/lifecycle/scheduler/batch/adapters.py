@@ -11,7 +11,7 @@ from collections.abc import Callable, Hashable, Mapping, Sequence
 from typing import Any
 
 from lifecycle.api import fast_json
-from lifecycle.api.host_ports import host_ports
+from lifecycle.api.pods.host_ports import host_ports
 from lifecycle.scheduler.batch.inter_pod_affinity import InterPodAffinityAdapter
 from lifecycle.scheduler.batch.interface import BatchAdapter, ClassScorer
 from lifecycle.scheduler.batch.pod_topology_spread import PodTopologySpreadAdapter

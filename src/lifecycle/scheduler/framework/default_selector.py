@@ -7,8 +7,8 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
+from lifecycle.api.http.wire import Object
 from lifecycle.api.labels import Requirement, Selector, selector_from_label_selector
-from lifecycle.api.wire import Object
 
 ListServices = Callable[[str], list[Object]]
 """The Services of a namespace."""

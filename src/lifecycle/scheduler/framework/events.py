@@ -12,7 +12,7 @@ Upstream: `pkg/scheduler/framework/events.go` (`PodSchedulingPropertiesChange`,
 
 from __future__ import annotations
 
-from lifecycle.api.wire import Object
+from lifecycle.api.http.wire import Object
 from lifecycle.scheduler.framework.resources import scaled_down
 from lifecycle.scheduler.framework.types import ClusterEvent
 

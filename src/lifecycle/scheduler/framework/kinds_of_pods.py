@@ -15,8 +15,8 @@ from __future__ import annotations
 
 from typing import TypeAlias
 
+from lifecycle.api.http.wire import Object
 from lifecycle.api.labels import Selector
-from lifecycle.api.wire import Object
 
 Label = tuple[str, str]
 Labels: TypeAlias = "tuple[Label, ...]"

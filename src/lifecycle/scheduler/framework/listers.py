@@ -10,8 +10,8 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Protocol
 
+from lifecycle.api.http.wire import Object
 from lifecycle.api.labels import Selector, selector_from_label_selector
-from lifecycle.api.wire import Object
 from lifecycle.scheduler.framework.change_log import ChangeLog
 from lifecycle.scheduler.framework.node_info import NodeInfo
 

@@ -13,9 +13,9 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 from itertools import chain, count
 
-from lifecycle.api.host_ports import HostPort, host_ports
+from lifecycle.api.http.wire import Object
 from lifecycle.api.labels import NOTHING, Selector, selector_from_label_selector
-from lifecycle.api.wire import Object
+from lifecycle.api.pods.host_ports import HostPort, host_ports
 from lifecycle.scheduler.framework.kinds_of_pods import KindsOfPods
 from lifecycle.scheduler.framework.resources import (
     Amounts,

@@ -4,7 +4,7 @@ The scheduler adds and compares these sums for every node it looks at, so quanti
 parsed once, when a pod or a node enters the cache: CPU in thousandths, everything else
 in whole units.
 
-A pod's request is more than the sum of its containers (`api/pod_resources.py`). The
+A pod's request is more than the sum of its containers (`api/pods/resources.py`). The
 scheduler counts it in the light of the status: while a running pod is resized in place,
 it takes the larger of what it wants, what it was granted and what it has; a resize that
 its node can never grant does not count.
@@ -19,11 +19,11 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
-from lifecycle.api import pod_resources as resources
 from lifecycle.api.bounded_cache import short_pair_cache
-from lifecycle.api.pod_resources import PodResourcesOptions
+from lifecycle.api.http.wire import Object
+from lifecycle.api.pods import resources
+from lifecycle.api.pods.resources import PodResourcesOptions
 from lifecycle.api.quantity import Format, Quantity, parse_quantity
-from lifecycle.api.wire import Object
 
 DEFAULT_MILLI_CPU_REQUEST = 100
 """What a container without a CPU request counts for when nodes are scored

@@ -13,7 +13,7 @@ from collections.abc import Callable, Iterable
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
-from lifecycle.api.wire import Object
+from lifecycle.api.http.wire import Object
 from lifecycle.scheduler.framework.node_info import PodInfo
 from lifecycle.scheduler.framework.node_to_status import NodeToStatus, StatusByName
 from lifecycle.scheduler.framework.status import Code, Status

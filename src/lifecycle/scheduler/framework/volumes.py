@@ -10,8 +10,8 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
 
+from lifecycle.api.http.wire import Object
 from lifecycle.api.persistent_volumes import storage_class_of
-from lifecycle.api.wire import Object
 from lifecycle.scheduler.framework.listers import Listers
 from lifecycle.scheduler.framework.node_info import PodInfo
 from lifecycle.scheduler.framework.types import ClusterEvent, QueueingHintFn, always

@@ -6,8 +6,8 @@ from typing import Any
 
 import pytest
 
+from lifecycle.api.http.wire import Object
 from lifecycle.api.schema import decode
-from lifecycle.api.wire import Object
 from lifecycle.apiserver.registry.coordination.lease import PRINTER, STRATEGY
 
 

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import pytest
 
+from lifecycle.api.http.wire import Object
 from lifecycle.api.schema import decode
-from lifecycle.api.wire import Object
 from lifecycle.apiserver.registry.core.persistent_volume.strategy import STRATEGY
 
 OLD = "2019-01-01T00:00:00Z"

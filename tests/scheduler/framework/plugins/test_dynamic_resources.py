@@ -7,9 +7,9 @@ from typing import Any
 
 import pytest
 
-from lifecycle.api.clock import run_virtual
+from lifecycle.api.http.wire import Object
+from lifecycle.api.loop.clock import run_virtual
 from lifecycle.api.resources import resource
-from lifecycle.api.wire import Object
 from lifecycle.scheduler.config import Profile
 from lifecycle.scheduler.framework.events import pod_events
 from lifecycle.scheduler.framework.node_info import PodInfo

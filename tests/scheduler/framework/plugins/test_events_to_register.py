@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from lifecycle.api.wire import Object
+from lifecycle.api.http.wire import Object
 from lifecycle.scheduler.framework.node_info import PodInfo
 from lifecycle.scheduler.framework.types import ClusterEvent, always, itself
 from lifecycle.scheduler.framework.volumes import claim_names, is_delay_binding_mode, lasting_claims, uses_claim

@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from lifecycle.api.wire import Object
+from lifecycle.api.http.wire import Object
 from lifecycle.scheduler.backend.cache.cache import Cache
 from lifecycle.scheduler.backend.cache.snapshot import Snapshot
 from lifecycle.scheduler.framework.cycle_state import CycleState

@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from lifecycle.api.wire import Object
+from lifecycle.api.http.wire import Object
 from lifecycle.scheduler.config import API_VERSION, parse_configuration
 from lifecycle.scheduler.framework.cycle_state import CycleState
 from lifecycle.scheduler.framework.listers import Listers

@@ -6,9 +6,9 @@ from typing import Any
 
 import pytest
 
+from lifecycle.api.http.wire import Object
 from lifecycle.api.labels import selector_from_labels
 from lifecycle.api.node_selector import required_node_affinity
-from lifecycle.api.wire import Object
 from lifecycle.scheduler.framework.cycle_state import CycleState
 from lifecycle.scheduler.framework.node_info import NodeInfo, PodInfo
 from lifecycle.scheduler.framework.plugins.pod_topology_spread.constraints import Constraint

@@ -6,8 +6,8 @@ from typing import Any
 
 import pytest
 
+from lifecycle.api.http.wire import Object
 from lifecycle.api.labels import Selector, selector_from_labels
-from lifecycle.api.wire import Object
 from lifecycle.scheduler.config import Profile
 from lifecycle.scheduler.framework.events import node_events, pod_events
 from lifecycle.scheduler.framework.listers import Listers

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from lifecycle.api.wire import Object
+from lifecycle.api.http.wire import Object
 from tests.scheduler.cluster_model import make_node
 from tests.scheduler.framework.preemption.test_preemption import Preempting, important, running
 

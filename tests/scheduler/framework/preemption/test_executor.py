@@ -9,10 +9,10 @@ from typing import Any
 
 import pytest
 
-from lifecycle.api.clock import Clock, run_virtual
+from lifecycle.api.http.wire import Object
+from lifecycle.api.loop.clock import Clock, run_virtual
 from lifecycle.api.resources import resource
 from lifecycle.api.status import StatusError, internal_error, not_found
-from lifecycle.api.wire import Object
 from lifecycle.client.rest import STRATEGIC_MERGE_PATCH, Client
 from lifecycle.client.shared_informer import SharedInformerFactory
 from lifecycle.scheduler.backend.queue.nominator import Nominator

@@ -8,9 +8,9 @@ from typing import Any
 
 import pytest
 
-from lifecycle.api.clock import run_virtual
+from lifecycle.api.http.wire import Object
+from lifecycle.api.loop.clock import run_virtual
 from lifecycle.api.resources import resource
-from lifecycle.api.wire import Object
 from lifecycle.scheduler.config import ExtenderConfig
 from lifecycle.scheduler.extender import HTTPExtender
 from lifecycle.scheduler.framework.handle import ExtenderError

@@ -9,11 +9,11 @@ from typing import Any
 
 import pytest
 
-from lifecycle.api.clock import Clock, run_virtual
+from lifecycle.api.http.wire import Object
 from lifecycle.api.labels import selector_from_labels
+from lifecycle.api.loop.clock import Clock, run_virtual
 from lifecycle.api.resources import resource
 from lifecycle.api.status import StatusError, internal_error, not_found
-from lifecycle.api.wire import Object
 from lifecycle.client.rest import STRATEGIC_MERGE_PATCH
 from lifecycle.scheduler.framework.cycle_state import CycleState
 from lifecycle.scheduler.framework.handle import Candidate

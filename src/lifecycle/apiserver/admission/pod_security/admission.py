@@ -17,8 +17,8 @@ from functools import lru_cache
 from typing import NamedTuple
 
 from lifecycle.api.field_errors import FieldError, invalid, invalid_object
+from lifecycle.api.http.wire import Object
 from lifecycle.api.resources import resource
-from lifecycle.api.wire import Object
 from lifecycle.apiserver.admission.attributes import CREATE, UPDATE, Attributes
 from lifecycle.apiserver.admission.chain import Plugin
 from lifecycle.apiserver.admission.pod_security.registry import violations

@@ -12,7 +12,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator
 
-from lifecycle.api.wire import Object
+from lifecycle.api.http.wire import Object
 
 Violation = tuple[str, str]
 Check = Callable[[Object, Object, int], Violation | None]

@@ -6,7 +6,7 @@ Upstream: `pod-security-admission/policy/check_procMount.go`, `check_sysctls.go`
 
 from __future__ import annotations
 
-from lifecycle.api.wire import Object
+from lifecycle.api.http.wire import Object
 from lifecycle.apiserver.admission.pod_security.check import (
     Violation,
     containers,

@@ -7,7 +7,7 @@ Upstream: `pod-security-admission/policy/check_privileged.go`,
 
 from __future__ import annotations
 
-from lifecycle.api.wire import Object
+from lifecycle.api.http.wire import Object
 from lifecycle.apiserver.admission.pod_security.check import (
     Violation,
     bad_setters,

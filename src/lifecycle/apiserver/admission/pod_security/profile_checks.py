@@ -8,8 +8,8 @@ from __future__ import annotations
 
 from typing import Any
 
-from lifecycle.api.go_format import go_quote
-from lifecycle.api.wire import Object
+from lifecycle.api.go.format import go_quote
+from lifecycle.api.http.wire import Object
 from lifecycle.apiserver.admission.pod_security.check import (
     Violation,
     bad_setters,

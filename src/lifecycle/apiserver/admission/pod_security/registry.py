@@ -11,7 +11,7 @@ overriding), v1.36.
 
 from __future__ import annotations
 
-from lifecycle.api.wire import Object
+from lifecycle.api.http.wire import Object
 from lifecycle.apiserver.admission.pod_security.check import (
     USER_NAMESPACES_SINCE,
     Check,

@@ -14,7 +14,7 @@ from lifecycle.api.field_errors import (
     invalid,
     required,
 )
-from lifecycle.api.wire import Object
+from lifecycle.api.http.wire import Object
 
 APPROVED = "api-approved.kubernetes.io"
 _WHY = "https://github.com/kubernetes/enhancements/pull/1111"

@@ -11,7 +11,7 @@ from lifecycle.api.field_errors import (
     forbidden,
     required,
 )
-from lifecycle.api.wire import Object
+from lifecycle.api.http.wire import Object
 from lifecycle.apiserver.registry.rest.enum import validate_required_enum
 from lifecycle.apiserver.registry.rest.webhook_clients import (
     validate_review_versions,

@@ -15,8 +15,8 @@ from lifecycle.api.field_errors import (
     named,
     required,
 )
+from lifecycle.api.http.wire import Object
 from lifecycle.api.validation import content
-from lifecycle.api.wire import Object
 from lifecycle.apiserver.apiextensions.internal_form import (
     internal_form,
 )

@@ -15,7 +15,7 @@ from lifecycle.api.field_errors import (
     required,
     too_many,
 )
-from lifecycle.api.wire import Object
+from lifecycle.api.http.wire import Object
 from lifecycle.apiserver.apiextensions.field_paths import PathError, field_at
 
 COLUMN_TYPES = ("boolean", "date", "integer", "number", "string")

@@ -10,8 +10,8 @@ from lifecycle.api.field_errors import (
     FieldError,
     invalid,
 )
+from lifecycle.api.http.wire import Object
 from lifecycle.api.validation import content
-from lifecycle.api.wire import Object
 
 
 def validate_names(names: Object) -> list[FieldError]:

@@ -13,7 +13,7 @@ from lifecycle.api.field_errors import (
     forbidden,
     invalid,
 )
-from lifecycle.api.wire import Object
+from lifecycle.api.http.wire import Object
 from lifecycle.apiserver.apiextensions.internal_form import (
     go_schema,
 )

@@ -16,9 +16,9 @@ from __future__ import annotations
 import asyncio
 from collections.abc import Awaitable, Callable
 
+from lifecycle.api.http.wire import Request, Response
+from lifecycle.api.loop.until import until
 from lifecycle.api.status import failure
-from lifecycle.api.until import until
-from lifecycle.api.wire import Request, Response
 from lifecycle.apiserver.endpoints.handlers.rest import RestHandler
 from lifecycle.apiserver.registry.scope import RequestScope
 

@@ -11,7 +11,7 @@ from __future__ import annotations
 from functools import partial
 
 from lifecycle.api import status
-from lifecycle.api.wire import Object, Request, Response
+from lifecycle.api.http.wire import Object, Request, Response
 from lifecycle.apiserver.endpoints.connect_options import connect_options
 from lifecycle.apiserver.endpoints.handlers.rest import RestHandler
 from lifecycle.apiserver.endpoints.proxy import locate, proxy

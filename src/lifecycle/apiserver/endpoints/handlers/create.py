@@ -7,9 +7,9 @@ from __future__ import annotations
 
 from dataclasses import replace
 
+from lifecycle.api.http.wire import Request, Response
+from lifecycle.api.loop.worker import beside
 from lifecycle.api.resources import resource_for_kind
-from lifecycle.api.wire import Request, Response
-from lifecycle.api.worker import beside
 from lifecycle.apiserver.endpoints.handlers.rest import RestHandler, form
 from lifecycle.apiserver.endpoints.options import check_write_options
 from lifecycle.apiserver.registry.core.pod.binding import bind

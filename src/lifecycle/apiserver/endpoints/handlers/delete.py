@@ -8,10 +8,10 @@ from __future__ import annotations
 
 from dataclasses import replace
 
-from lifecycle.api.pauses import Pauses
+from lifecycle.api.http.wire import Request, Response
+from lifecycle.api.loop.pauses import Pauses
+from lifecycle.api.loop.worker import beside
 from lifecycle.api.status import StatusError
-from lifecycle.api.wire import Request, Response
-from lifecycle.api.worker import beside
 from lifecycle.apiserver.audit.context import log_request_object
 from lifecycle.apiserver.endpoints.bodies import read_delete_options
 from lifecycle.apiserver.endpoints.handlers.rest import RestHandler, form

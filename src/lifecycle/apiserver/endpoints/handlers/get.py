@@ -7,7 +7,7 @@ v1.36.
 from __future__ import annotations
 
 from lifecycle.api import status
-from lifecycle.api.wire import Request, Response
+from lifecycle.api.http.wire import Request, Response
 from lifecycle.apiserver.endpoints.handlers.rest import RestHandler, form
 from lifecycle.apiserver.registry import scales
 from lifecycle.apiserver.registry.listing import parse_revision

@@ -16,9 +16,11 @@ from collections.abc import Callable
 from typing import Any
 
 from lifecycle.api import status
-from lifecycle.api.go_format import go_value
-from lifecycle.api.go_json.as_sent import plain
-from lifecycle.api.go_json.decode import as_go_values
+from lifecycle.api.go.format import go_value
+from lifecycle.api.go.json.as_sent import plain
+from lifecycle.api.go.json.decode import as_go_values
+from lifecycle.api.http.wire import Object, Request, Response
+from lifecycle.api.loop.worker import beside
 from lifecycle.api.patch.json_patch import MAX_COPIED, apply_json_patch
 from lifecycle.api.patch.merge_patch import apply_merge_patch
 from lifecycle.api.patch.strategic import consume_patch
@@ -27,8 +29,6 @@ from lifecycle.api.schema.decode import CannotBeHandledError, UnrecognizedError
 from lifecycle.api.schema.from_unstructured import from_unstructured
 from lifecycle.api.schema.gotypes import struct_for
 from lifecycle.api.schema.left_alone import put_back, take_out
-from lifecycle.api.wire import Object, Request, Response
-from lifecycle.api.worker import beside
 from lifecycle.apiserver.endpoints.handlers.patch_errors import (
     check_apply_kind,
     not_convertible,

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from lifecycle.api import status
 from lifecycle.api.field_errors import invalid
-from lifecycle.api.wire import Object
+from lifecycle.api.http.wire import Object
 from lifecycle.apiserver.registry.scope import RequestScope
 
 

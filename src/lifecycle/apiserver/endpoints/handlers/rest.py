@@ -13,11 +13,11 @@ from functools import partial
 from typing import Any
 
 from lifecycle.api import status
+from lifecycle.api.http.wire import Object, Request, Response
+from lifecycle.api.loop.worker import beside
 from lifecycle.api.schema.decode import CannotBeHandledError, NoKindError
 from lifecycle.api.schema.duplicates import in_order_of_text
 from lifecycle.api.tracing import span
-from lifecycle.api.wire import Object, Request, Response
-from lifecycle.api.worker import beside
 from lifecycle.apiserver.admission.matching import conversions_from
 from lifecycle.apiserver.audit.context import log_request_object
 from lifecycle.apiserver.endpoints.bodies import parse_body, summarize_data

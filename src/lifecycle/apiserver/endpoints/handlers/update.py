@@ -8,11 +8,11 @@ Upstream: `apiserver/pkg/endpoints/handlers/update.go` (`UpdateResource`), v1.36
 
 from __future__ import annotations
 
+from lifecycle.api.http.wire import Object, Request, Response
+from lifecycle.api.loop.worker import beside
 from lifecycle.api.schema.decode import CannotBeHandledError
 from lifecycle.api.schema.empties import moved
 from lifecycle.api.status import bad_request
-from lifecycle.api.wire import Object, Request, Response
-from lifecycle.api.worker import beside
 from lifecycle.apiserver.endpoints.handlers.rest import RestHandler, form
 from lifecycle.apiserver.endpoints.options import check_write_options
 from lifecycle.apiserver.registry import scales

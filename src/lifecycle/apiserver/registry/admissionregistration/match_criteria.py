@@ -20,8 +20,8 @@ from lifecycle.api.field_errors import (
     required,
     too_many,
 )
+from lifecycle.api.http.wire import Object
 from lifecycle.api.validation import content
-from lifecycle.api.wire import Object
 from lifecycle.apiserver.admission.policy_expressions import (
     base_environment,
 )

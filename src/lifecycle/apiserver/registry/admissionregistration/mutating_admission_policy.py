@@ -13,7 +13,7 @@ from lifecycle.api.field_errors import (
     not_supported,
     required,
 )
-from lifecycle.api.wire import Object
+from lifecycle.api.http.wire import Object
 from lifecycle.apiserver.admission.mutating_policy import EXPRESSIONS, RETURNS
 from lifecycle.apiserver.admission.policy_expressions import Composition
 from lifecycle.apiserver.registry.admissionregistration.policies import (

@@ -7,7 +7,7 @@ Upstream:
 from __future__ import annotations
 
 from lifecycle.api.field_errors import FieldError
-from lifecycle.api.wire import Object
+from lifecycle.api.http.wire import Object
 from lifecycle.apiserver.registry.admissionregistration.policy_bindings import (
     PRINTER,
     set_policy_binding_defaults,

@@ -17,9 +17,9 @@ from lifecycle.api.field_errors import (
     not_supported,
     required,
 )
+from lifecycle.api.http.wire import Object
 from lifecycle.api.human_duration import age
 from lifecycle.api.validation import content
-from lifecycle.api.wire import Object
 from lifecycle.apiserver.admission.policy_expressions import Composition
 from lifecycle.apiserver.cel.environment import CompileError
 from lifecycle.apiserver.registry.admissionregistration.match_criteria import (

@@ -17,10 +17,10 @@ from lifecycle.api.field_errors import (
     not_supported,
     required,
 )
-from lifecycle.api.go_format import go_label_selector
+from lifecycle.api.go.format import go_label_selector
+from lifecycle.api.http.wire import Object
 from lifecycle.api.human_duration import age
 from lifecycle.api.validation import content
-from lifecycle.api.wire import Object
 from lifecycle.apiserver.registry.admissionregistration.match_criteria import (
     set_match_resources_defaults,
     validate_match_resources,

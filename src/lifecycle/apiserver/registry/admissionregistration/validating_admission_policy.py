@@ -16,9 +16,9 @@ from lifecycle.api.field_errors import (
     invalid,
     required,
 )
+from lifecycle.api.http.wire import Object
 from lifecycle.api.schema.internal_types import internal_value
 from lifecycle.api.validation import content
-from lifecycle.api.wire import Object
 from lifecycle.apiserver.admission.policy_expressions import Composition
 from lifecycle.apiserver.registry.admissionregistration.policies import (
     PARAM_KIND,

@@ -15,7 +15,7 @@ from lifecycle.api.field_errors import (
     not_supported,
     required,
 )
-from lifecycle.api.wire import Object
+from lifecycle.api.http.wire import Object
 from lifecycle.apiserver.registry.admissionregistration.policy_bindings import (
     PRINTER,
     set_policy_binding_defaults,

@@ -11,10 +11,10 @@ from __future__ import annotations
 import base64
 
 from lifecycle.api.field_errors import FieldError, invalid, not_supported, required
-from lifecycle.api.go_format import go_quote
+from lifecycle.api.go.format import go_quote
+from lifecycle.api.http.wire import Object
 from lifecycle.api.human_duration import age
 from lifecycle.api.validation import content
-from lifecycle.api.wire import Object
 from lifecycle.apiserver.registry.printers.printer import (
     AGE,
     NAME,

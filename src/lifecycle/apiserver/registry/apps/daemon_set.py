@@ -10,11 +10,11 @@ from __future__ import annotations
 
 from lifecycle.api.defaults.pods import set_pod_template_defaults
 from lifecycle.api.field_errors import FieldError, invalid, not_supported, required
+from lifecycle.api.http.wire import Object
 from lifecycle.api.human_duration import age
 from lifecycle.api.labels import format_label_selector
 from lifecycle.api.schema.internal_types import internal_value
 from lifecycle.api.validation import content
-from lifecycle.api.wire import Object
 from lifecycle.apiserver.registry.apps.rolling_update import set_rolling_update_defaults
 from lifecycle.apiserver.registry.apps.selectors import validate_selector_stays
 from lifecycle.apiserver.registry.core.pod.spec import validate_pod_template_spec

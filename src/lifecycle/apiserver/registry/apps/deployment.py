@@ -18,12 +18,12 @@ from lifecycle.api.field_errors import (
     required,
 )
 from lifecycle.api.fieldpath.field_sets import LEAF
+from lifecycle.api.http.wire import Object
 from lifecycle.api.human_duration import age
 from lifecycle.api.labels import selector_from_label_selector
 from lifecycle.api.schema.internal_types import internal_value
 from lifecycle.api.status import StatusError
 from lifecycle.api.validation import content
-from lifecycle.api.wire import Object
 from lifecycle.apiserver.registry.apps.columns import READY
 from lifecycle.apiserver.registry.apps.rolling_update import set_rolling_update_defaults
 from lifecycle.apiserver.registry.apps.selectors import (

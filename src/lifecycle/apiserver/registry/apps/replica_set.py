@@ -10,9 +10,9 @@ from __future__ import annotations
 
 from lifecycle.api.defaults.pods import set_pod_template_defaults
 from lifecycle.api.field_errors import FieldError
+from lifecycle.api.http.wire import Object
 from lifecycle.api.labels import format_label_selector
 from lifecycle.api.validation import content
-from lifecycle.api.wire import Object
 from lifecycle.apiserver.registry.apps.selectors import (
     validate_selector,
     validate_selector_and_template,

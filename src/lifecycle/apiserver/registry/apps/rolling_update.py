@@ -5,7 +5,7 @@ Upstream: `pkg/apis/apps/v1/defaults.go`, v1.36.
 
 from __future__ import annotations
 
-from lifecycle.api.wire import Object
+from lifecycle.api.http.wire import Object
 from lifecycle.apiserver.registry.rest.defaults import set_default
 
 

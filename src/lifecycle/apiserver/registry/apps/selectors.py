@@ -9,7 +9,7 @@ v1.36.
 from __future__ import annotations
 
 from lifecycle.api.field_errors import FieldError, invalid, required
-from lifecycle.api.wire import Object
+from lifecycle.api.http.wire import Object
 from lifecycle.apiserver.registry.core.pod.template import validate_template
 from lifecycle.apiserver.registry.rest.label_selectors import (
     selector_is_empty,

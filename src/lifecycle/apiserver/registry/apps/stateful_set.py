@@ -19,10 +19,10 @@ from lifecycle.api.field_errors import (
     not_supported,
     required,
 )
+from lifecycle.api.http.wire import Object
 from lifecycle.api.human_duration import age
 from lifecycle.api.schema.internal_types import internal_value
 from lifecycle.api.validation import content
-from lifecycle.api.wire import Object
 from lifecycle.apiserver.registry.apps.columns import READY
 from lifecycle.apiserver.registry.core import persistent_volume_claim
 from lifecycle.apiserver.registry.core.persistent_volume_claim import (

@@ -9,9 +9,9 @@ Upstream: `pkg/registry/authentication/tokenreview/storage.go`,
 
 from __future__ import annotations
 
-from lifecycle.api.clock import Clock
+from lifecycle.api.http.wire import ANONYMOUS, Object, Request
+from lifecycle.api.loop.clock import Clock
 from lifecycle.api.status import bad_request, failure
-from lifecycle.api.wire import ANONYMOUS, Object, Request
 from lifecycle.apiserver.authn.authenticator import (
     AuthenticationError,
     TokenAuthenticator,

@@ -6,7 +6,7 @@ v1.36; what is done with one: `authn.token_request`.
 
 from __future__ import annotations
 
-from lifecycle.api.wire import Object
+from lifecycle.api.http.wire import Object
 from lifecycle.apiserver.registry.rest.defaults import set_default
 from lifecycle.apiserver.registry.rest.strategy import Strategy
 

@@ -19,10 +19,10 @@ from lifecycle.api.field_errors import (
     invalid_object,
     required,
 )
+from lifecycle.api.http.wire import ANONYMOUS, Object, Request, UserInfo
+from lifecycle.api.loop.worker import beside, size_of
 from lifecycle.api.schema.internal_types import internal_value
 from lifecycle.api.status import bad_request
-from lifecycle.api.wire import ANONYMOUS, Object, Request, UserInfo
-from lifecycle.api.worker import beside, size_of
 from lifecycle.apiserver.authz.access_review_spec import (
     request_info_from,
     selector_problems,

@@ -7,9 +7,9 @@ Upstream: `pkg/apis/autoscaling/validation/validation.go` (`ValidateScale`),
 from __future__ import annotations
 
 from lifecycle.api.field_errors import FieldError
+from lifecycle.api.http.wire import Object
 from lifecycle.api.human_duration import age
 from lifecycle.api.validation import content
-from lifecycle.api.wire import Object
 from lifecycle.apiserver.registry.printers.printer import (
     AGE,
     NAME,

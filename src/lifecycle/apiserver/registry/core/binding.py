@@ -7,7 +7,7 @@ Upstream: `pkg/apis/core/validation/validation.go` (`ValidatePodBinding`), v1.36
 from __future__ import annotations
 
 from lifecycle.api.field_errors import FieldError, not_supported, required
-from lifecycle.api.wire import Object
+from lifecycle.api.http.wire import Object
 from lifecycle.apiserver.registry.rest.strategy import Strategy
 
 

@@ -12,7 +12,7 @@ component that dies takes the cluster down with it.
 from __future__ import annotations
 
 from lifecycle.api import status
-from lifecycle.api.wire import Object
+from lifecycle.api.http.wire import Object
 from lifecycle.apiserver.registry.printers.printer import NAME, Cells, Column, Printer
 from lifecycle.apiserver.registry.rest.strategy import Strategy
 

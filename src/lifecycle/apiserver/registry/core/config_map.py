@@ -7,9 +7,9 @@ Upstream: `pkg/apis/core/validation/validation.go` (`ValidateConfigMap` …),
 from __future__ import annotations
 
 from lifecycle.api.field_errors import FieldError, invalid, too_long
+from lifecycle.api.http.wire import Object
 from lifecycle.api.human_duration import age
 from lifecycle.api.validation import content
-from lifecycle.api.wire import Object
 from lifecycle.apiserver.registry.core.key_value_data import (
     MAX_SIZE,
     decoded_size,

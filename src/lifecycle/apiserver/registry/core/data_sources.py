@@ -8,7 +8,7 @@ Upstream: `pkg/api/persistentvolumeclaim/util.go` (`DropDisabledFields`,
 
 from __future__ import annotations
 
-from lifecycle.api.wire import Object
+from lifecycle.api.http.wire import Object
 
 _OLD_KINDS = {
     ("", "PersistentVolumeClaim"),

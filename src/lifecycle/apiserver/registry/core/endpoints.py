@@ -10,7 +10,8 @@ v1.36.
 from __future__ import annotations
 
 from lifecycle.api.field_errors import FieldError, invalid, required
-from lifecycle.api.go_net import join_host_port
+from lifecycle.api.go.net import join_host_port
+from lifecycle.api.http.wire import Object
 from lifecycle.api.human_duration import age
 from lifecycle.api.validation import content
 from lifecycle.api.validation.addresses import (
@@ -18,7 +19,6 @@ from lifecycle.api.validation.addresses import (
     validate_non_special_ip,
     warnings_for_ip,
 )
-from lifecycle.api.wire import Object
 from lifecycle.apiserver.registry.core.service.ports import (
     validate_app_protocol,
     validate_number_and_protocol,

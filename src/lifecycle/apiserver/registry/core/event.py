@@ -9,9 +9,9 @@ Upstream: `pkg/registry/core/event/strategy.go`, `pkg/apis/core/validation/event
 from __future__ import annotations
 
 from lifecycle.api.field_errors import FieldError, invalid, required
+from lifecycle.api.http.wire import Object
 from lifecycle.api.human_duration import since
 from lifecycle.api.validation import content
-from lifecycle.api.wire import Object
 from lifecycle.apiserver.registry.printers.printer import (
     NAME,
     Cells,

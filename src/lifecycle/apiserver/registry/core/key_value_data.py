@@ -8,7 +8,7 @@ Upstream: `pkg/apis/core/validation/validation.go` (`ValidateConfigMapUpdate`,
 from __future__ import annotations
 
 from lifecycle.api.field_errors import FieldError, forbidden
-from lifecycle.api.wire import Object
+from lifecycle.api.http.wire import Object
 
 MAX_SIZE = 1024 * 1024
 

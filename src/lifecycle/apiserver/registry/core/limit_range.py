@@ -16,9 +16,9 @@ from lifecycle.api.field_errors import (
     invalid,
     required,
 )
+from lifecycle.api.http.wire import Object
 from lifecycle.api.quantity import parse_quantity
 from lifecycle.api.validation import content
-from lifecycle.api.wire import Object
 from lifecycle.apiserver.registry.core.pod.resources import (
     is_overcommit_allowed,
     validate_limit_range_resource_name,

@@ -11,9 +11,9 @@ from __future__ import annotations
 
 from lifecycle.api import status
 from lifecycle.api.field_errors import FieldError, invalid
+from lifecycle.api.http.wire import Object
 from lifecycle.api.human_duration import age
 from lifecycle.api.validation import content
-from lifecycle.api.wire import Object
 from lifecycle.apiserver.registry.preconditions import unmet_precondition
 from lifecycle.apiserver.registry.printers.printer import (
     AGE,

@@ -21,7 +21,8 @@ from lifecycle.api.field_errors import (
     invalid,
     required,
 )
-from lifecycle.api.go_format import go_quote
+from lifecycle.api.go.format import go_quote
+from lifecycle.api.http.wire import Object
 from lifecycle.api.human_duration import age
 from lifecycle.api.schema.internal_types import internal_value
 from lifecycle.api.validation import content
@@ -31,7 +32,6 @@ from lifecycle.api.validation.addresses import (
     validate_legacy_cidr,
     warnings_for_cidr,
 )
-from lifecycle.api.wire import Object
 from lifecycle.apiserver.registry.core.pod.placement import validate_taint_effect
 from lifecycle.apiserver.registry.core.pod.resources import validate_quantity
 from lifecycle.apiserver.registry.printers.printer import (

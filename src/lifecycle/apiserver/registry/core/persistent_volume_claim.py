@@ -18,11 +18,11 @@ from lifecycle.api.field_errors import (
     not_supported,
     required,
 )
+from lifecycle.api.http.wire import Object
 from lifecycle.api.human_duration import age
 from lifecycle.api.quantity import canonical_quantity, parse_quantity
 from lifecycle.api.resource_names import is_native_resource
 from lifecycle.api.validation import content
-from lifecycle.api.wire import Object
 from lifecycle.apiserver.registry.core.data_sources import prepare_data_sources
 from lifecycle.apiserver.registry.core.pod.resources import (
     NOT_POSITIVE,

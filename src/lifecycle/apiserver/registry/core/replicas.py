@@ -9,8 +9,8 @@ Upstream: `pkg/apis/core/validation/validation.go`
 from __future__ import annotations
 
 from lifecycle.api.field_errors import FieldError
+from lifecycle.api.http.wire import Object
 from lifecycle.api.human_duration import age
-from lifecycle.api.wire import Object
 from lifecycle.apiserver.registry.printers.printer import (
     AGE,
     CONTAINERS,

@@ -11,9 +11,9 @@ from __future__ import annotations
 
 from lifecycle.api.defaults.pods import set_pod_template_defaults
 from lifecycle.api.field_errors import FieldError, invalid, required
+from lifecycle.api.http.wire import Object
 from lifecycle.api.labels import format_label_selector
 from lifecycle.api.validation import content
-from lifecycle.api.wire import Object
 from lifecycle.apiserver.registry.core.pod.spec import validate_pod_template_spec
 from lifecycle.apiserver.registry.core.pod.template import (
     MISMATCH,

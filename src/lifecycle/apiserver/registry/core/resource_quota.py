@@ -10,11 +10,11 @@ from __future__ import annotations
 
 from lifecycle.api.defaults.resource_lists import round_up_resource_list
 from lifecycle.api.field_errors import FieldError, Named, invalid, required
+from lifecycle.api.http.wire import Object
 from lifecycle.api.human_duration import age
 from lifecycle.api.quantity import canonical_quantity
 from lifecycle.api.schema.internal_types import internal_value
 from lifecycle.api.validation import content
-from lifecycle.api.wire import Object
 from lifecycle.apiserver.registry.core.pod.resources import (
     is_standard_quota_resource,
     validate_quantity,

@@ -9,9 +9,9 @@ the table had a Secrets column.
 from __future__ import annotations
 
 from lifecycle.api.field_errors import FieldError
+from lifecycle.api.http.wire import Object
 from lifecycle.api.human_duration import age
 from lifecycle.api.validation import content
-from lifecycle.api.wire import Object
 from lifecycle.apiserver.registry.printers.printer import AGE, NAME, Cells, Printer
 from lifecycle.apiserver.registry.rest.object_meta import (
     validate_core_object_meta,

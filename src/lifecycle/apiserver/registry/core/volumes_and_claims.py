@@ -10,8 +10,8 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 
+from lifecycle.api.http.wire import Object
 from lifecycle.api.quantity import parse_quantity
-from lifecycle.api.wire import Object
 
 BETA_CLASS = "volume.beta.kubernetes.io/storage-class"
 

@@ -20,6 +20,7 @@ from lifecycle.api.field_errors import (
     required,
     too_many,
 )
+from lifecycle.api.http.wire import Object
 from lifecycle.api.human_duration import age
 from lifecycle.api.validation import content
 from lifecycle.api.validation.addresses import (
@@ -29,7 +30,6 @@ from lifecycle.api.validation.addresses import (
     validate_non_special_ip,
     warnings_for_ip,
 )
-from lifecycle.api.wire import Object
 from lifecycle.apiserver.registry.core.pod.containers import PROTOCOLS
 from lifecycle.apiserver.registry.printers.printer import (
     AGE,

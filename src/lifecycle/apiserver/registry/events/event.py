@@ -9,8 +9,8 @@ from __future__ import annotations
 from dataclasses import replace
 
 from lifecycle.api.field_errors import FieldError, invalid, required
+from lifecycle.api.http.wire import Object
 from lifecycle.api.validation import content
-from lifecycle.api.wire import Object
 from lifecycle.apiserver.registry.core import event as core
 from lifecycle.apiserver.registry.printers.printer import Cells, Printer
 from lifecycle.apiserver.registry.rest.field_labels import (

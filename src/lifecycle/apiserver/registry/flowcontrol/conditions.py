@@ -11,7 +11,7 @@ from lifecycle.api.field_errors import (
     duplicate,
     required,
 )
-from lifecycle.api.wire import Object
+from lifecycle.api.http.wire import Object
 
 
 def validate_conditions(obj: Object) -> list[FieldError]:

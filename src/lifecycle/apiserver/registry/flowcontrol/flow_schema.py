@@ -17,9 +17,9 @@ from lifecycle.api.field_errors import (
     not_supported,
     required,
 )
+from lifecycle.api.http.wire import Object
 from lifecycle.api.human_duration import age
 from lifecycle.api.validation import content
-from lifecycle.api.wire import Object
 from lifecycle.apiserver.registry.flowcontrol.conditions import validate_conditions
 from lifecycle.apiserver.registry.flowcontrol.mandatory import (
     EXEMPT,

@@ -12,8 +12,8 @@ from __future__ import annotations
 from typing import Any
 
 from lifecycle.api.field_errors import FieldError, invalid
+from lifecycle.api.http.wire import Object
 from lifecycle.api.schema.internal_types import internal_value
-from lifecycle.api.wire import Object
 
 EXEMPT = "exempt"
 CATCH_ALL = "catch-all"

@@ -8,10 +8,10 @@ Upstream: `pkg/registry/networking/ingress/strategy.go`,
 from __future__ import annotations
 
 from lifecycle.api.field_errors import FieldError, invalid, not_supported, required
+from lifecycle.api.http.wire import Object
 from lifecycle.api.human_duration import age
 from lifecycle.api.validation import content
 from lifecycle.api.validation.addresses import parse_ip, validate_legacy_ip
-from lifecycle.api.wire import Object
 from lifecycle.apiserver.registry.core.service.table import ingress_points
 from lifecycle.apiserver.registry.networking.references import validate_reference
 from lifecycle.apiserver.registry.printers.printer import (

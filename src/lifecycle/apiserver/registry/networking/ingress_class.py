@@ -16,9 +16,9 @@ from lifecycle.api.field_errors import (
     required,
     too_long,
 )
+from lifecycle.api.http.wire import Object
 from lifecycle.api.human_duration import age
 from lifecycle.api.validation import content
-from lifecycle.api.wire import Object
 from lifecycle.apiserver.registry.networking.references import validate_reference
 from lifecycle.apiserver.registry.printers.printer import (
     AGE,

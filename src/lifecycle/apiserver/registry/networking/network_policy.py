@@ -17,6 +17,7 @@ from lifecycle.api.field_errors import (
     not_supported,
     required,
 )
+from lifecycle.api.http.wire import Object
 from lifecycle.api.human_duration import age
 from lifecycle.api.labels import format_label_selector
 from lifecycle.api.validation import content
@@ -26,7 +27,6 @@ from lifecycle.api.validation.addresses import (
     validate_legacy_cidr,
     warnings_for_cidr,
 )
-from lifecycle.api.wire import Object
 from lifecycle.apiserver.registry.core.pod.containers import PROTOCOLS
 from lifecycle.apiserver.registry.printers.printer import (
     AGE,

@@ -7,8 +7,8 @@ Upstream: `pkg/apis/networking/validation/validation.go`
 from __future__ import annotations
 
 from lifecycle.api.field_errors import FieldError, invalid
+from lifecycle.api.http.wire import Object
 from lifecycle.api.validation import content
-from lifecycle.api.wire import Object
 from lifecycle.apiserver.registry.rest.references import validate_kind_and_name
 
 

@@ -8,11 +8,11 @@ Upstream: `pkg/registry/networking/servicecidr/strategy.go`,
 from __future__ import annotations
 
 from lifecycle.api.field_errors import FieldError, invalid, required
+from lifecycle.api.http.wire import Object
 from lifecycle.api.human_duration import age
 from lifecycle.api.schema.internal_types import internal_value
 from lifecycle.api.validation import content
 from lifecycle.api.validation.addresses import is_ipv6, parse_network, validate_cidr
-from lifecycle.api.wire import Object
 from lifecycle.apiserver.registry.printers.printer import (
     AGE,
     NAME,

@@ -15,9 +15,9 @@ from typing import Any
 
 from lifecycle.api import fast_json
 from lifecycle.api.bounded_cache import short_lru_cache
-from lifecycle.api.clock import parse_time
+from lifecycle.api.http.wire import Object
 from lifecycle.api.human_duration import human_duration
-from lifecycle.api.wire import Object
+from lifecycle.api.loop.clock import parse_time
 from lifecycle.apiserver.registry.printers.printer import (
     AGE,
     NAME,

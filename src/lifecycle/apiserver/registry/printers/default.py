@@ -8,8 +8,8 @@ Upstream: `apiserver/pkg/registry/rest/table.go` (`defaultTableConvertor`), v1.3
 
 from __future__ import annotations
 
-from lifecycle.api.clock import format_time, parse_time
-from lifecycle.api.wire import Object
+from lifecycle.api.http.wire import Object
+from lifecycle.api.loop.clock import format_time, parse_time
 from lifecycle.apiserver.registry.printers.printer import (
     AGE,
     NAME,

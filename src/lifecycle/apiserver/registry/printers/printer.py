@@ -16,9 +16,9 @@ from dataclasses import dataclass
 from functools import cache
 from typing import Any
 
+from lifecycle.api.http.wire import Object
 from lifecycle.api.human_duration import age
 from lifecycle.api.published import published
-from lifecycle.api.wire import Object
 
 Cells = list[Any]
 Row = Callable[[Object, float], Cells]

@@ -9,9 +9,9 @@ from __future__ import annotations
 from collections.abc import Iterable
 from weakref import WeakKeyDictionary
 
+from lifecycle.api.http.wire import Object
 from lifecycle.api.resources import Resource
 from lifecycle.api.status import bad_request
-from lifecycle.api.wire import Object
 from lifecycle.apiserver.registry.printers.default import DEFAULT
 from lifecycle.apiserver.registry.printers.printer import Printer
 

@@ -8,10 +8,10 @@ Upstream: `pkg/apis/rbac/v1/defaults.go`, `pkg/apis/rbac/validation/validation.g
 from __future__ import annotations
 
 from lifecycle.api.field_errors import FieldError, invalid, not_supported, required
+from lifecycle.api.http.wire import Object
 from lifecycle.api.human_duration import age
 from lifecycle.api.schema.internal_types import internal_value
 from lifecycle.api.validation import content
-from lifecycle.api.wire import Object
 from lifecycle.apiserver.registry.printers.printer import (
     AGE,
     NAME,

@@ -8,8 +8,8 @@ default table.
 from __future__ import annotations
 
 from lifecycle.api.field_errors import FieldError, invalid, required
+from lifecycle.api.http.wire import Object
 from lifecycle.api.validation import content
-from lifecycle.api.wire import Object
 from lifecycle.apiserver.registry.rbac.policy_rules import validate_policy_rule
 from lifecycle.apiserver.registry.rest.label_selectors import (
     selector_is_usable,

@@ -6,7 +6,7 @@ Upstream: `pkg/apis/rbac/validation/validation.go` (`ValidatePolicyRule`), v1.36
 from __future__ import annotations
 
 from lifecycle.api.field_errors import FieldError, invalid, required
-from lifecycle.api.wire import Object
+from lifecycle.api.http.wire import Object
 
 
 def validate_policy_rule(rule: Object, namespaced: bool, path: str) -> list[FieldError]:

@@ -7,8 +7,8 @@ Upstream: `pkg/registry/rbac/role/strategy.go`, `pkg/apis/rbac/validation/valida
 from __future__ import annotations
 
 from lifecycle.api.field_errors import FieldError
+from lifecycle.api.http.wire import Object
 from lifecycle.api.validation import content
-from lifecycle.api.wire import Object
 from lifecycle.apiserver.registry.rbac.policy_rules import validate_policy_rule
 from lifecycle.apiserver.registry.rest.object_meta import (
     validate_core_object_meta,

@@ -7,7 +7,7 @@ Upstream: `pkg/registry/rbac/rolebinding/strategy.go`,
 from __future__ import annotations
 
 from lifecycle.api.field_errors import FieldError
-from lifecycle.api.wire import Object
+from lifecycle.api.http.wire import Object
 from lifecycle.apiserver.registry.printers.printer import (
     Printer,
 )

@@ -18,9 +18,9 @@ from lifecycle.api.field_errors import (
     too_long,
     too_many,
 )
+from lifecycle.api.http.wire import Object
 from lifecycle.api.schema.internal_types import internal_value
 from lifecycle.api.validation.addresses import validate_interface_address
-from lifecycle.api.wire import Object
 from lifecycle.apiserver.registry.core.pod.placement import validate_node_selector
 from lifecycle.apiserver.registry.resource.claim_validation import (
     CONFIGS,

@@ -7,9 +7,9 @@ v1.36.
 from __future__ import annotations
 
 from lifecycle.api.field_errors import FieldError, forbidden, invalid, required
+from lifecycle.api.http.wire import Object
 from lifecycle.api.quantity import Quantity, canonical_quantity, parse_quantity
 from lifecycle.api.status import PanicError
-from lifecycle.api.wire import Object
 from lifecycle.apiserver.registry.resource.collections import validate_set
 
 _VALUES = 10

@@ -8,9 +8,9 @@ Upstream: `pkg/registry/resource/deviceclass/strategy.go`,
 from __future__ import annotations
 
 from lifecycle.api.field_errors import FieldError, invalid
+from lifecycle.api.http.wire import Object
 from lifecycle.api.resource_names import is_extended_resource_name
 from lifecycle.api.validation import content
-from lifecycle.api.wire import Object
 from lifecycle.apiserver.registry.printers.printer import NAME_AND_AGE
 from lifecycle.apiserver.registry.resource.claim_validation import CONFIGS
 from lifecycle.apiserver.registry.resource.collections import validate_slice

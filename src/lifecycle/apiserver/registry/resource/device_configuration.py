@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any
 
 from lifecycle.api import fast_json
 from lifecycle.api.field_errors import FieldError, invalid, required, too_long
-from lifecycle.api.wire import Object
+from lifecycle.api.http.wire import Object
 from lifecycle.apiserver.registry.resource.collections import validate_slice
 from lifecycle.apiserver.registry.resource.device_names import validate_driver_name
 

@@ -6,7 +6,7 @@ Upstream: `pkg/apis/resource/v1/defaults.go`, declarative `+default` markers of
 
 from __future__ import annotations
 
-from lifecycle.api.wire import Object
+from lifecycle.api.http.wire import Object
 
 
 def set_claim_spec_defaults(spec: Object) -> None:

@@ -8,9 +8,9 @@ Upstream: `pkg/registry/resource/resourceclaimtemplate/strategy.go`,
 from __future__ import annotations
 
 from lifecycle.api.field_errors import FieldError, invalid
+from lifecycle.api.http.wire import Object
 from lifecycle.api.schema.internal_types import internal_value
 from lifecycle.api.validation import content
-from lifecycle.api.wire import Object
 from lifecycle.apiserver.registry.printers.printer import NAME_AND_AGE
 from lifecycle.apiserver.registry.resource.claim_validation import validate_claim_spec
 from lifecycle.apiserver.registry.resource.requests import set_claim_spec_defaults

@@ -8,12 +8,12 @@ Upstream: `pkg/registry/resource/resourceslice/strategy.go`,
 
 from __future__ import annotations
 
-from lifecycle.api.clock import Clock
 from lifecycle.api.field_errors import FieldError
-from lifecycle.api.go_format import go_quote
+from lifecycle.api.go.format import go_quote
+from lifecycle.api.http.wire import Object
 from lifecycle.api.human_duration import age
+from lifecycle.api.loop.clock import Clock
 from lifecycle.api.validation import content
-from lifecycle.api.wire import Object
 from lifecycle.apiserver.registry.printers.printer import (
     AGE,
     NAME,

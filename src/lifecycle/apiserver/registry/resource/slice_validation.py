@@ -17,9 +17,9 @@ from lifecycle.api.field_errors import (
     required,
     too_long,
 )
+from lifecycle.api.http.wire import Object
 from lifecycle.api.schema.internal_types import internal_value
 from lifecycle.api.validation import content
-from lifecycle.api.wire import Object
 from lifecycle.apiserver.registry.core.pod.placement import validate_node_selector
 from lifecycle.apiserver.registry.resource.claim_validation import (
     EFFECTS,

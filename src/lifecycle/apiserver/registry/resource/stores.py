@@ -8,8 +8,8 @@ same for what a status says was allocated.
 from __future__ import annotations
 
 from lifecycle.api.field_errors import FieldError, forbidden, internal
+from lifecycle.api.http.wire import Object
 from lifecycle.api.resources import resource_for_kind
-from lifecycle.api.wire import Object
 from lifecycle.apiserver.registry.resource.claim_validation import wants_admin_access
 from lifecycle.apiserver.registry.store import ResourceStore
 from lifecycle.etcd.keys import registry_key

@@ -16,8 +16,8 @@ from lifecycle.api.field_errors import (
     required,
     too_long,
 )
+from lifecycle.api.http.wire import Object
 from lifecycle.api.validation import content
-from lifecycle.api.wire import Object
 from lifecycle.apiserver.registry.rest.object_meta import validate_label_name
 
 _REASON_LENGTH = 1024

@@ -8,9 +8,9 @@ Upstream: `apiserver/pkg/registry/rest/create.go` (`BeforeCreate`), v1.36.
 
 from __future__ import annotations
 
+from lifecycle.api.http.wire import Object
 from lifecycle.api.schema.gotypes import is_struct, struct_for
 from lifecycle.api.schema.struct_decoder import zero_value
-from lifecycle.api.wire import Object
 from lifecycle.apiserver.registry.rest.generation import Generation
 from lifecycle.apiserver.registry.rest.stored_empties import forget_empty_lists
 from lifecycle.apiserver.registry.rest.strategy import Strategy

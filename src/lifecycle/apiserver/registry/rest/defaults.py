@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from lifecycle.api.wire import Object
+from lifecycle.api.http.wire import Object
 
 
 def set_default(holder: Object, key: str, value: Any) -> None:

@@ -11,7 +11,7 @@ from __future__ import annotations
 import difflib
 from typing import Any
 
-from lifecycle.api.go_json.encode import marshal_indent
+from lifecycle.api.go.json.encode import marshal_indent
 from lifecycle.api.schema.internal_types import internal_value
 
 

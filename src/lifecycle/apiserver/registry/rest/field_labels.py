@@ -13,7 +13,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import dataclass
 
-from lifecycle.api.wire import Object
+from lifecycle.api.http.wire import Object
 
 NAME, NAMESPACE = "metadata.name", "metadata.namespace"
 

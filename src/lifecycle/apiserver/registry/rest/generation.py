@@ -12,9 +12,9 @@ from __future__ import annotations
 from collections.abc import Collection
 from enum import Enum, auto
 
-from lifecycle.api.same_value import same_value
+from lifecycle.api.go.same_value import same_value
+from lifecycle.api.http.wire import Object
 from lifecycle.api.schema.empties import Empty, within
-from lifecycle.api.wire import Object
 
 _NOT_CONTENT = ("metadata", "status", "kind", "apiVersion")
 

@@ -6,8 +6,8 @@ Upstream: `pkg/registry/core/service/strategy.go` (`serviceStatusStrategy`),
 
 from __future__ import annotations
 
+from lifecycle.api.http.wire import Object
 from lifecycle.api.validation.addresses import warnings_for_ip
-from lifecycle.api.wire import Object
 
 
 def warnings_on_status_update(new: Object, old: Object) -> list[str]:

@@ -7,8 +7,8 @@ Upstream: `apimachinery/pkg/apis/meta/v1/validation/validation.go`
 from __future__ import annotations
 
 from lifecycle.api.field_errors import FieldError, Named, forbidden, invalid, required
+from lifecycle.api.http.wire import Object
 from lifecycle.api.validation import content
-from lifecycle.api.wire import Object
 from lifecycle.apiserver.registry.rest.object_meta import (
     validate_label_name,
     validate_labels,

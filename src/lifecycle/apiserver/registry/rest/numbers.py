@@ -10,8 +10,8 @@ from __future__ import annotations
 from typing import Any
 
 from lifecycle.api.field_errors import FieldError, Named, invalid
+from lifecycle.api.http.wire import Object
 from lifecycle.api.validation import content
-from lifecycle.api.wire import Object
 
 MAX_INT32 = 2147483647
 NOT_NEGATIVE = "must be greater than or equal to 0"

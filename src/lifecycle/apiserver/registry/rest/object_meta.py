@@ -18,9 +18,9 @@ from lifecycle.api.field_errors import (
     required,
     too_long,
 )
+from lifecycle.api.http.wire import Object
 from lifecycle.api.validation import content
 from lifecycle.api.validation.content import NameFunction
-from lifecycle.api.wire import Object
 from lifecycle.apiserver.registry.rest.numbers import NOT_NEGATIVE
 
 IMMUTABLE = "field is immutable"

@@ -12,8 +12,8 @@ from __future__ import annotations
 import re
 
 from lifecycle.api.field_errors import FieldError, invalid, required
+from lifecycle.api.http.wire import Object
 from lifecycle.api.validation import content
-from lifecycle.api.wire import Object
 
 
 def validate_kind_and_name(reference: Object, path: str) -> list[FieldError]:

@@ -10,8 +10,8 @@ from collections import Counter
 from collections.abc import Callable, Collection
 
 from lifecycle.api.field_errors import FieldError
+from lifecycle.api.http.wire import Object
 from lifecycle.api.schema.empties import Empty, restored
-from lifecycle.api.wire import Object
 
 
 def causes_as_sent(

@@ -15,6 +15,7 @@ from __future__ import annotations
 from functools import cache
 from typing import Any, NamedTuple
 
+from lifecycle.api.http.wire import Object
 from lifecycle.api.schema.empties import Empty
 from lifecycle.api.schema.gotypes import (
     alias_of,
@@ -23,7 +24,6 @@ from lifecycle.api.schema.gotypes import (
     split_type,
     struct_for,
 )
-from lifecycle.api.wire import Object
 
 _STORED_AS_JSON = ("apiextensions/", "apiregistration/")
 

@@ -41,13 +41,13 @@ from typing import Any
 
 from lifecycle.api.field_errors import FieldError
 from lifecycle.api.fieldpath.field_sets import LEAF, Fields
+from lifecycle.api.http.wire import Object
 from lifecycle.api.labels import format_label_selector
+from lifecycle.api.loop.worker import LARGE
 from lifecycle.api.resources import Resource, resource_for_kind
 from lifecycle.api.schema import decode
 from lifecycle.api.schema.decode import internal_package
 from lifecycle.api.validation import content
-from lifecycle.api.wire import Object
-from lifecycle.api.worker import LARGE
 from lifecycle.apiserver.managedfields.typed import Type
 from lifecycle.apiserver.registry.printers.default import DEFAULT
 from lifecycle.apiserver.registry.printers.printer import Printer

@@ -11,8 +11,8 @@ from __future__ import annotations
 from collections.abc import Collection
 
 from lifecycle.api.field_errors import FieldError
+from lifecycle.api.http.wire import Object
 from lifecycle.api.schema.empties import Empty
-from lifecycle.api.wire import Object
 from lifecycle.apiserver.registry.rest.object_meta import validate_object_meta_update
 from lifecycle.apiserver.registry.rest.stored_empties import forget_empty_lists
 from lifecycle.apiserver.registry.rest.strategy import Strategy, validate_metadata

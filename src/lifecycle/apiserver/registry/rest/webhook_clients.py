@@ -15,10 +15,10 @@ from __future__ import annotations
 from urllib.parse import urlsplit
 
 from lifecycle.api.field_errors import FieldError, invalid, required
-from lifecycle.api.go_format import go_quote
-from lifecycle.api.go_url import go_url_problem
+from lifecycle.api.go.format import go_quote
+from lifecycle.api.go.url import go_url_problem
+from lifecycle.api.http.wire import Object
 from lifecycle.api.validation import content
-from lifecycle.api.wire import Object
 from lifecycle.apiserver.registry.rest.defaults import set_default
 
 REVIEW_VERSIONS = ("v1", "v1beta1")

@@ -8,10 +8,10 @@ Upstream: `pkg/registry/storage/csinode/strategy.go`,
 from __future__ import annotations
 
 from lifecycle.api.field_errors import FieldError, duplicate, invalid, required
+from lifecycle.api.http.wire import Object
 from lifecycle.api.human_duration import age
 from lifecycle.api.schema.internal_types import internal_value
 from lifecycle.api.validation import content
-from lifecycle.api.wire import Object
 from lifecycle.apiserver.registry.core.pod.volumes import (
     validate_csi_driver_name,
 )

@@ -8,9 +8,9 @@ Columns of its own are written there, too, but its registry does not ask for the
 from __future__ import annotations
 
 from lifecycle.api.field_errors import FieldError, invalid
+from lifecycle.api.http.wire import Object
 from lifecycle.api.quantity import parse_quantity
 from lifecycle.api.validation import content
-from lifecycle.api.wire import Object
 from lifecycle.apiserver.registry.rest.label_selectors import validate_label_selector
 from lifecycle.apiserver.registry.rest.numbers import NOT_NEGATIVE
 from lifecycle.apiserver.registry.rest.object_meta import (

@@ -5,7 +5,7 @@ Upstream: `pkg/apis/storage/util/helpers.go` (`IsDefaultAnnotationText`), v1.36.
 
 from __future__ import annotations
 
-from lifecycle.api.wire import Object
+from lifecycle.api.http.wire import Object
 
 
 def name_and_default(obj: Object, annotations: tuple[str, ...]) -> str:

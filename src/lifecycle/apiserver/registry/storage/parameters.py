@@ -8,8 +8,8 @@ Upstream: `pkg/apis/storage/validation/validation.go` (`validateProvisioner`,
 from __future__ import annotations
 
 from lifecycle.api.field_errors import FieldError, invalid, required, too_long
+from lifecycle.api.http.wire import Object
 from lifecycle.api.validation import content
-from lifecycle.api.wire import Object
 
 _PARAMETERS, _PARAMETERS_SIZE = 512, 256 * 1024
 

@@ -11,10 +11,10 @@ from __future__ import annotations
 from lifecycle.api.defaults.pods import set_volume_source_defaults
 from lifecycle.api.defaults.resource_lists import round_up_resource_list
 from lifecycle.api.field_errors import FieldError, forbidden, invalid, required
+from lifecycle.api.http.wire import Object
 from lifecycle.api.human_duration import age
 from lifecycle.api.schema.internal_types import internal_value
 from lifecycle.api.validation import content
-from lifecycle.api.wire import Object
 from lifecycle.apiserver.registry.core.persistent_volume.validation import (
     validate_volume_spec,
 )

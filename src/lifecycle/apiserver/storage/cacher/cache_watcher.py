@@ -22,10 +22,10 @@ from dataclasses import dataclass, field
 from typing import Protocol
 
 from lifecycle.api.fields import FieldSelector
+from lifecycle.api.http.wire import Object, WatchFrame
 from lifecycle.api.labels import Selector
-from lifecycle.api.pauses import Pauses
+from lifecycle.api.loop.pauses import Pauses
 from lifecycle.api.resources import Resource
-from lifecycle.api.wire import Object, WatchFrame
 from lifecycle.apiserver.storage.cacher.cached_object import Cached, Change
 
 MAX_PENDING = 100_000

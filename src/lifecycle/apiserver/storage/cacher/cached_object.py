@@ -11,8 +11,8 @@ from collections.abc import Callable
 from dataclasses import dataclass
 
 from lifecycle.api import fast_json
+from lifecycle.api.http.wire import Object
 from lifecycle.api.labels import Selector, selector_from_label_selector
-from lifecycle.api.wire import Object
 
 
 class Cached:

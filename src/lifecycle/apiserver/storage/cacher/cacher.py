@@ -23,11 +23,11 @@ import logging
 from collections import deque
 from collections.abc import Callable, Iterable, Sequence
 
-from lifecycle.api.pauses import Pauses
+from lifecycle.api.http.wire import Object
+from lifecycle.api.loop.pauses import Pauses
+from lifecycle.api.loop.worker import LARGE, beside, let_go, one_by_one
 from lifecycle.api.resources import Resource
 from lifecycle.api.status import failure
-from lifecycle.api.wire import Object
-from lifecycle.api.worker import LARGE, beside, let_go, one_by_one
 from lifecycle.apiserver.storage.cacher.cache_watcher import (
     CacheWatcher,
     Criteria,

@@ -21,7 +21,7 @@ import asyncio
 from collections import deque
 from itertools import takewhile
 
-from lifecycle.api.worker import let_go
+from lifecycle.api.loop.worker import let_go
 from lifecycle.apiserver.storage.cacher.cached_object import Cached, Change
 
 FRESH = 75.0

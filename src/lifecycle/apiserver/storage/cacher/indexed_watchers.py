@@ -7,7 +7,7 @@ Upstream: `apiserver/pkg/storage/cacher/cacher.go` (`indexedWatchers`,
 
 from __future__ import annotations
 
-from lifecycle.api.wire import WatchFrame
+from lifecycle.api.http.wire import WatchFrame
 from lifecycle.apiserver.storage.cacher.cache_watcher import CacheWatcher
 from lifecycle.apiserver.storage.cacher.cached_object import Change
 from lifecycle.apiserver.storage.cacher.store_indexer import node_of

@@ -11,8 +11,8 @@ from collections import defaultdict
 from collections.abc import Iterable, ValuesView
 from itertools import islice
 
+from lifecycle.api.http.wire import Object
 from lifecycle.api.sorted_keys import SortedKeys
-from lifecycle.api.wire import Object
 from lifecycle.apiserver.storage.cacher.cached_object import Cached
 
 

@@ -16,8 +16,8 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from lifecycle.api.aggregate import aggregate
-from lifecycle.api.go_format import go_quote
-from lifecycle.api.wire import Object
+from lifecycle.api.go.format import go_quote
+from lifecycle.api.http.wire import Object
 from lifecycle.apiserver.config_file.decoding import Scheme, decode_configuration
 from lifecycle.apiserver.storage.encryption_config.validation import (
     validate_encryption_configuration,

@@ -17,9 +17,9 @@ from collections.abc import Iterator, Sequence
 from typing import Any
 
 from lifecycle.api.field_errors import FieldError, invalid, required
-from lifecycle.api.go_duration import parse_duration
-from lifecycle.api.go_format import go_quote
-from lifecycle.api.wire import Object
+from lifecycle.api.go.duration import parse_duration
+from lifecycle.api.go.format import go_quote
+from lifecycle.api.http.wire import Object
 from lifecycle.apiserver.storage.value import aes, secretbox
 
 GroupResource = tuple[str, str]

@@ -10,8 +10,8 @@ from __future__ import annotations
 import json
 from typing import Any
 
-from lifecycle.api.go_format import go_quote
-from lifecycle.api.wire import Object
+from lifecycle.api.go.format import go_quote
+from lifecycle.api.http.wire import Object
 from lifecycle.cri.apis.pod_network import HTTPAnswer, HTTPRequest
 from lifecycle.cri.hollow.agnhost.flags import Default, Flags
 from lifecycle.cri.hollow.agnhost.servers import NOT_FOUND, split_target

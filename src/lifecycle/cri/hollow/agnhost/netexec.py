@@ -12,7 +12,7 @@ import re
 import time
 from collections.abc import Awaitable, Callable
 
-from lifecycle.api.go_duration import parse_duration
+from lifecycle.api.go.duration import parse_duration
 from lifecycle.cri.apis.pod_network import HTTPAnswer, HTTPRequest
 from lifecycle.cri.hollow.agnhost.flags import Default, Flags
 from lifecycle.cri.hollow.agnhost.log import log

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import random
 
-from lifecycle.api.go_duration import parse_duration
+from lifecycle.api.go.duration import parse_duration
 from lifecycle.cri.hollow.agnhost.flags import FlagError, Flags
 from lifecycle.cri.hollow.agnhost.log import log
 from lifecycle.cri.hollow.process import Process

@@ -13,7 +13,7 @@ Upstream (v1.20): `pkg/kubelet/dockershim/docker_container.go` (`CreateContainer
 
 from __future__ import annotations
 
-from lifecycle.api.wire import Object
+from lifecycle.api.http.wire import Object
 from lifecycle.cri.apis.container import ContainerConfig
 
 CONTAINER_TYPE, LOG_PATH = (

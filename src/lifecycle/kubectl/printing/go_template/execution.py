@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from typing import Any
 
-from lifecycle.api.go_format import go_quote, go_value
+from lifecycle.api.go.format import go_quote, go_value
 from lifecycle.kubectl.printing.go_fmt import sprint
 from lifecycle.kubectl.printing.go_template import nodes
 from lifecycle.kubectl.printing.go_template.functions import FUNCTIONS, Function

@@ -17,7 +17,7 @@ from itertools import pairwise
 from typing import Any
 from urllib.parse import quote_plus
 
-from lifecycle.api.go_format import go_value
+from lifecycle.api.go.format import go_value
 from lifecycle.kubectl.flag_values import go_base64
 from lifecycle.kubectl.printing.go_fmt import sprint, sprintf, sprintln
 from lifecycle.kubectl.printing.go_template.values import (

@@ -14,7 +14,7 @@ import re
 from collections.abc import Iterator
 from dataclasses import dataclass
 
-from lifecycle.api.go_format import go_quote
+from lifecycle.api.go.format import go_quote
 
 KEYWORDS = frozenset(
     [

@@ -8,7 +8,7 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 from typing import Any
 
-from lifecycle.api.go_format import go_quote
+from lifecycle.api.go.format import go_quote
 
 
 @dataclass(slots=True)

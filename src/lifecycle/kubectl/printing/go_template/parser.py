@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Collection, Iterator
 from dataclasses import dataclass
 
-from lifecycle.api.go_format import go_quote
+from lifecycle.api.go.format import go_quote
 from lifecycle.kubectl.printing.go_template import nodes
 from lifecycle.kubectl.printing.go_template.lexer import Token, tokens
 from lifecycle.kubectl.printing.go_template.unquoting import unquote

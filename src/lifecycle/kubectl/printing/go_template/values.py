@@ -15,7 +15,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Any, Final
 
-from lifecycle.api.go_format import go_json_type
+from lifecycle.api.go.format import go_json_type
 
 
 class GoInt(int):

@@ -20,7 +20,7 @@ import asyncio
 from collections.abc import Callable, Iterable
 from typing import Any, Protocol
 
-from lifecycle.api.wire import Object
+from lifecycle.api.http.wire import Object
 from lifecycle.cri.apis.container import ContainerState
 from lifecycle.cri.apis.errors import RuntimeServiceError
 from lifecycle.cri.apis.services import RuntimeService

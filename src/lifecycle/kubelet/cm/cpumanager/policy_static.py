@@ -12,11 +12,11 @@ assignments to whole pods.
 
 from __future__ import annotations
 
-from lifecycle.api.pod_resources import is_pod_level_resources_set
-from lifecycle.api.pod_util import is_restartable_init_container
-from lifecycle.api.qos import get_pod_qos
+from lifecycle.api.http.wire import Object
+from lifecycle.api.pods.pod_util import is_restartable_init_container
+from lifecycle.api.pods.qos import get_pod_qos
+from lifecycle.api.pods.resources import is_pod_level_resources_set
 from lifecycle.api.quantity import parse_quantity
-from lifecycle.api.wire import Object
 from lifecycle.kubelet.cm.cpumanager.cpu_assignment import (
     NotEnoughCPUsError,
     SMTAlignmentError,

@@ -14,7 +14,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 
-from lifecycle.api.wire import Object
+from lifecycle.api.http.wire import Object
 from lifecycle.scheduler.backend.cache.node_tree import NodeTree, zone_key
 from lifecycle.scheduler.backend.cache.snapshot import Snapshot
 from lifecycle.scheduler.framework.node_info import NodeInfo, PodInfo

@@ -25,8 +25,8 @@ from __future__ import annotations
 import asyncio
 from collections.abc import Callable, Collection, Mapping
 
-from lifecycle.api.clock import Clock
-from lifecycle.api.wire import Object
+from lifecycle.api.http.wire import Object
+from lifecycle.api.loop.clock import Clock
 from lifecycle.scheduler.backend.heap import Heap
 from lifecycle.scheduler.framework.events import FORCE_ACTIVATE, pod_events
 from lifecycle.scheduler.framework.interface import PreEnqueuePlugin

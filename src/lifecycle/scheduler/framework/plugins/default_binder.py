@@ -6,8 +6,8 @@ Upstream: `pkg/scheduler/framework/plugins/defaultbinder/default_binder.go`, v1.
 
 from __future__ import annotations
 
+from lifecycle.api.http.wire import Object
 from lifecycle.api.resources import resource
-from lifecycle.api.wire import Object
 from lifecycle.client.rest import REQUEST_ERRORS, Client
 from lifecycle.scheduler.framework.cycle_state import CycleState
 from lifecycle.scheduler.framework.interface import BindPlugin

@@ -20,8 +20,8 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
 
+from lifecycle.api.http.wire import Object
 from lifecycle.api.node_selector import Matcher, required_node_affinity
-from lifecycle.api.wire import Object
 from lifecycle.scheduler.framework.cycle_state import CycleState, NotFoundError
 from lifecycle.scheduler.framework.interface import (
     EnqueueExtensions,

@@ -7,8 +7,8 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 
+from lifecycle.api.http.wire import Object
 from lifecycle.api.node_selector import Matcher, required_node_affinity, term_matcher
-from lifecycle.api.wire import Object
 from lifecycle.scheduler.framework.cycle_state import CycleState
 from lifecycle.scheduler.framework.interface import (
     EnqueueExtensions,

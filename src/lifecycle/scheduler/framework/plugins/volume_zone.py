@@ -11,8 +11,8 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
+from lifecycle.api.http.wire import Object
 from lifecycle.api.persistent_volumes import storage_class_of
-from lifecycle.api.wire import Object
 from lifecycle.scheduler.framework.cycle_state import CycleState
 from lifecycle.scheduler.framework.interface import (
     EnqueueExtensions,

@@ -10,7 +10,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
-from lifecycle.api.wire import Object
+from lifecycle.api.http.wire import Object
 from lifecycle.scheduler.config import ConfigurationError, Profile
 from lifecycle.scheduler.framework.cycle_state import CycleState
 from lifecycle.scheduler.framework.handle import WaitingPod

@@ -12,8 +12,8 @@ from __future__ import annotations
 import asyncio
 from collections.abc import Iterator, Mapping
 
-from lifecycle.api.go_duration import go_duration
-from lifecycle.api.wire import Object
+from lifecycle.api.go.duration import go_duration
+from lifecycle.api.http.wire import Object
 from lifecycle.scheduler.framework.status import Code, Status, unschedulable
 
 

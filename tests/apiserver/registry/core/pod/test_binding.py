@@ -1,11 +1,11 @@
-"""What a binding leaves of a pod's conditions. (How bindings are answered is held against the recording: `agreements/binding.py`.)"""
+"""What a binding leaves of a pod's conditions. (How bindings are answered is held against the recording: `agreements/scheduler/binding.py`.)"""
 
 from __future__ import annotations
 
 import pytest
 
+from lifecycle.api.http.wire import Object
 from lifecycle.api.resources import resource
-from lifecycle.api.wire import Object
 from lifecycle.apiserver.registry.core.pod.binding import assign_pod
 from lifecycle.apiserver.registry.scope import RequestScope
 

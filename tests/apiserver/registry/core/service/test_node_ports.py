@@ -7,9 +7,9 @@ from typing import Any
 
 import pytest
 
+from lifecycle.api.http.wire import Object
 from lifecycle.api.resources import resource
 from lifecycle.api.status import StatusError
-from lifecycle.api.wire import Object
 from lifecycle.apiserver.registry.core.service.node_ports import (
     NODE_PORTS,
     PortOperation,

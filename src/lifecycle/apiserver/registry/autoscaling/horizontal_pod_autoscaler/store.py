@@ -6,7 +6,7 @@ from one storage, v1.36.
 
 from __future__ import annotations
 
-from lifecycle.api.wire import Object
+from lifecycle.api.http.wire import Object
 from lifecycle.apiserver.apis.autoscaler_versions import to_v2
 from lifecycle.apiserver.registry.store import ResourceStore
 

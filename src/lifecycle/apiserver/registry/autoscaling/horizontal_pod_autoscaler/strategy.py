@@ -6,9 +6,9 @@ Upstream: `pkg/apis/autoscaling/v2/defaults.go`,
 
 from __future__ import annotations
 
+from lifecycle.api.http.wire import Object
 from lifecycle.api.schema import decode as decode_any
 from lifecycle.api.schema import empties
-from lifecycle.api.wire import Object
 from lifecycle.apiserver.registry.autoscaling.horizontal_pod_autoscaler.table import (
     PRINTER,
 )

@@ -6,9 +6,9 @@ Upstream: `pkg/printers/internalversion/printers.go` (`printHorizontalPodAutosca
 
 from __future__ import annotations
 
+from lifecycle.api.http.wire import Object
 from lifecycle.api.human_duration import age
 from lifecycle.api.quantity import canonical_quantity
-from lifecycle.api.wire import Object
 from lifecycle.apiserver.registry.printers.printer import (
     AGE,
     NAME,

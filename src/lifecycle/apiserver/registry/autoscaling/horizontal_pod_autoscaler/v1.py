@@ -13,7 +13,7 @@ from __future__ import annotations
 from dataclasses import replace
 
 from lifecycle.api.field_errors import FieldError
-from lifecycle.api.wire import Object
+from lifecycle.api.http.wire import Object
 from lifecycle.apiserver.apis.autoscaler_versions import (
     to_v1,
     to_v2,

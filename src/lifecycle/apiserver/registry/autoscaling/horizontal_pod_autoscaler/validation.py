@@ -17,9 +17,9 @@ from lifecycle.api.field_errors import (
     not_supported,
     required,
 )
+from lifecycle.api.http.wire import Object
 from lifecycle.api.quantity import parse_quantity
 from lifecycle.api.validation import content
-from lifecycle.api.wire import Object
 from lifecycle.apiserver.registry.core.pod.resources import (
     validate_container_resource_name,
 )

@@ -7,9 +7,9 @@ Upstream: `pkg/apis/batch/v1/defaults.go` (`SetDefaults_CronJob`),
 
 from __future__ import annotations
 
+from lifecycle.api.http.wire import Object
 from lifecycle.api.human_duration import age, since
 from lifecycle.api.labels import format_label_selector
-from lifecycle.api.wire import Object
 from lifecycle.apiserver.registry.batch.cron_job.validation import (
     validate,
     validate_update,

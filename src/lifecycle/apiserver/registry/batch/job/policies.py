@@ -19,9 +19,9 @@ from lifecycle.api.field_errors import (
     too_long,
     too_many,
 )
-from lifecycle.api.go_format import go_quote
+from lifecycle.api.go.format import go_quote
+from lifecycle.api.http.wire import Object
 from lifecycle.api.validation import content
-from lifecycle.api.wire import Object
 from lifecycle.apiserver.registry.rest.numbers import not_negative
 
 _ACTIONS = ("Count", "FailIndex", "FailJob", "Ignore")

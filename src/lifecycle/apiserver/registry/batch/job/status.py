@@ -13,7 +13,6 @@ from __future__ import annotations
 
 from typing import Any
 
-from lifecycle.api.clock import parse_time
 from lifecycle.api.field_errors import (
     OMIT,
     FieldError,
@@ -21,8 +20,9 @@ from lifecycle.api.field_errors import (
     invalid,
     required,
 )
+from lifecycle.api.http.wire import Object
+from lifecycle.api.loop.clock import parse_time
 from lifecycle.api.schema.internal_types import internal_value
-from lifecycle.api.wire import Object
 from lifecycle.apiserver.registry.batch.job.policies import (
     count_indexes,
     first_overlap,

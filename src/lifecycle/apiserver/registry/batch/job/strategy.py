@@ -7,7 +7,7 @@ Upstream: `pkg/apis/batch/v1/{defaults,conversion}.go`,
 from __future__ import annotations
 
 from lifecycle.api.defaults.pods import set_pod_template_defaults
-from lifecycle.api.wire import Object
+from lifecycle.api.http.wire import Object
 from lifecycle.apiserver.registry.batch.job.status import validate_status_update
 from lifecycle.apiserver.registry.batch.job.table import PRINTER
 from lifecycle.apiserver.registry.batch.job.validation import validate, validate_update

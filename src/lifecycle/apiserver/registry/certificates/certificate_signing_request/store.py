@@ -7,7 +7,7 @@ Upstream: `pkg/registry/certificates/certificates/strategy.go`
 
 from __future__ import annotations
 
-from lifecycle.api.wire import Object
+from lifecycle.api.http.wire import Object
 from lifecycle.apiserver.registry.scope import RequestScope
 from lifecycle.apiserver.registry.store import ResourceStore
 

@@ -11,8 +11,8 @@ from __future__ import annotations
 from dataclasses import replace
 from functools import partial
 
+from lifecycle.api.http.wire import Object
 from lifecycle.api.human_duration import age, human_duration
-from lifecycle.api.wire import Object
 from lifecycle.apiserver.registry.certificates.certificate_signing_request import (
     v1beta1,
 )

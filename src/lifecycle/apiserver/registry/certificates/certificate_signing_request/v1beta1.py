@@ -13,8 +13,8 @@ import base64
 import binascii
 from typing import TYPE_CHECKING
 
+from lifecycle.api.http.wire import Object
 from lifecycle.api.late_import import late_import
-from lifecycle.api.wire import Object
 from lifecycle.apiserver.registry.certificates.certificate_signing_request.validation import (  # noqa: E501
     LEGACY_UNKNOWN_SIGNER,
 )

@@ -22,10 +22,10 @@ from lifecycle.api.field_errors import (
     required,
     too_long,
 )
-from lifecycle.api.go_format import go_quote
+from lifecycle.api.go.format import go_quote
+from lifecycle.api.http.wire import Object
 from lifecycle.api.late_import import late_import
 from lifecycle.api.validation import content
-from lifecycle.api.wire import Object
 from lifecycle.apiserver.registry.rest.enum import validate_required_enum
 from lifecycle.apiserver.registry.rest.object_meta import (
     validate_core_object_meta,

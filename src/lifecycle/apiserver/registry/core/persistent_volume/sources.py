@@ -7,8 +7,8 @@ one function per source), v1.36.
 from __future__ import annotations
 
 from lifecycle.api.field_errors import FieldError, invalid, required
+from lifecycle.api.http.wire import Object
 from lifecycle.api.validation import content
-from lifecycle.api.wire import Object
 from lifecycle.apiserver.registry.core.pod import volume_drivers as drivers
 from lifecycle.apiserver.registry.core.pod.file_paths import (
     validate_no_backsteps,

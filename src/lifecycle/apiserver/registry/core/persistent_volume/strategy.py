@@ -7,12 +7,12 @@ Upstream: `pkg/apis/core/v1/defaults.go` (`SetDefaults_PersistentVolume`),
 
 from __future__ import annotations
 
-from lifecycle.api.clock import Clock
 from lifecycle.api.defaults.pods import set_volume_source_defaults
 from lifecycle.api.defaults.resource_lists import round_up_resource_list
+from lifecycle.api.http.wire import Object
 from lifecycle.api.human_duration import age
+from lifecycle.api.loop.clock import Clock
 from lifecycle.api.quantity import canonical_quantity
-from lifecycle.api.wire import Object
 from lifecycle.apiserver.registry.core.persistent_volume.validation import (
     validate,
     validate_status_update,

@@ -16,10 +16,10 @@ from lifecycle.api.field_errors import (
     not_supported,
     required,
 )
+from lifecycle.api.http.wire import Object
 from lifecycle.api.quantity import parse_quantity
 from lifecycle.api.schema.internal_types import internal_value
 from lifecycle.api.validation import content
-from lifecycle.api.wire import Object
 from lifecycle.apiserver.registry.core.persistent_volume.sources import (
     MISSPELT,
     PLACES,

@@ -11,9 +11,9 @@ import re
 from typing import Any
 
 from lifecycle.api.field_errors import FieldError, forbidden, invalid
-from lifecycle.api.go_format import go_quote
-from lifecycle.api.go_json.decode import unmarshal, wrong_type
-from lifecycle.api.wire import Object
+from lifecycle.api.go.format import go_quote
+from lifecycle.api.go.json.decode import unmarshal, wrong_type
+from lifecycle.api.http.wire import Object
 from lifecycle.apiserver.registry.core.pod.file_paths import (
     validate_local_descending_path,
 )

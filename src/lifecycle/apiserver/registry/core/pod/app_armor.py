@@ -10,7 +10,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from lifecycle.api.wire import Object
+from lifecycle.api.http.wire import Object
 from lifecycle.apiserver.registry.core.pod.annotations import APP_ARMOR, CONTAINERS
 from lifecycle.apiserver.registry.core.pod.security_contexts import (
     validate_app_armor_profile,

@@ -13,7 +13,7 @@ from __future__ import annotations
 from lifecycle.api import status
 from lifecycle.api.aggregate import aggregate
 from lifecycle.api.conditions import set_status_condition
-from lifecycle.api.wire import Object
+from lifecycle.api.http.wire import Object
 from lifecycle.apiserver.registry.admission import Validate
 from lifecycle.apiserver.registry.core.binding import validate as validate_binding
 from lifecycle.apiserver.registry.metadata import in_go_order

@@ -16,8 +16,8 @@ from lifecycle.api.field_errors import (
     not_supported,
     required,
 )
+from lifecycle.api.http.wire import Object
 from lifecycle.api.validation import content
-from lifecycle.api.wire import Object
 from lifecycle.apiserver.registry.rest.numbers import MAX_INT32
 
 GROUPS = {

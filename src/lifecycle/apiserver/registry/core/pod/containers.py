@@ -19,9 +19,9 @@ from lifecycle.api.field_errors import (
     required,
     too_long,
 )
+from lifecycle.api.http.wire import Object
 from lifecycle.api.schema.empties import is_empty
 from lifecycle.api.validation import content
-from lifecycle.api.wire import Object
 from lifecycle.apiserver.registry.core.pod.environment import (
     validate_env,
     validate_env_from,

@@ -14,7 +14,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from lifecycle.api.wire import Object
+from lifecycle.api.http.wire import Object
 
 _GROUPS = ("containers", "initContainers", "ephemeralContainers")
 _STATUSES = tuple(f"{group[:-1]}Statuses" for group in _GROUPS)

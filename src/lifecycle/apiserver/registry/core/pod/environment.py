@@ -10,9 +10,9 @@ from __future__ import annotations
 import re
 
 from lifecycle.api.field_errors import FieldError, invalid, not_supported, required
+from lifecycle.api.http.wire import Object
 from lifecycle.api.quantity import parse_quantity
 from lifecycle.api.validation import content
-from lifecycle.api.wire import Object
 from lifecycle.apiserver.registry.core.pod.file_paths import (
     validate_no_backsteps,
 )

@@ -9,7 +9,7 @@ Upstream: `pkg/registry/core/pod/strategy.go` (`podEphemeralContainersStrategy`,
 from __future__ import annotations
 
 from lifecycle.api.field_errors import FieldError, forbidden
-from lifecycle.api.wire import Object
+from lifecycle.api.http.wire import Object
 from lifecycle.apiserver.registry.core.pod.annotations import MIRROR
 from lifecycle.apiserver.registry.core.pod.disabled_fields import (
     drop_disabled_pod_fields,

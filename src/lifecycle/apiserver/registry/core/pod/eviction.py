@@ -21,9 +21,9 @@ from lifecycle.api.conditions import (
     replace_condition,
     with_condition,
 )
-from lifecycle.api.pauses import Pauses
+from lifecycle.api.http.wire import Object
+from lifecycle.api.loop.pauses import Pauses
 from lifecycle.api.status import StatusError
-from lifecycle.api.wire import Object
 from lifecycle.apiserver.managedfields import update_managed_fields
 from lifecycle.apiserver.registry.admission import Validate, validate_all
 from lifecycle.apiserver.registry.deletion import (

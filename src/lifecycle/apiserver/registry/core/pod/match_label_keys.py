@@ -7,7 +7,7 @@ Upstream: `pkg/registry/core/pod/strategy.go` (`mutatePodAffinity`,
 
 from __future__ import annotations
 
-from lifecycle.api.wire import Object
+from lifecycle.api.http.wire import Object
 
 
 def _with_keys(term: Object, labels: dict[str, str]) -> Object:

@@ -15,7 +15,7 @@ from lifecycle.api.field_errors import (
     not_supported,
     required,
 )
-from lifecycle.api.wire import Object
+from lifecycle.api.http.wire import Object
 
 _NOT_ON_WINDOWS = "cannot be set for a windows pod"
 _NOT_ON_LINUX = "windows options cannot be set for a linux pod"

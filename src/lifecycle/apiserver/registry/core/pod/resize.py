@@ -13,8 +13,8 @@ from __future__ import annotations
 from typing import Any
 
 from lifecycle.api.field_errors import FieldError, forbidden, invalid
-from lifecycle.api.qos import compute_pod_qos, get_pod_qos
-from lifecycle.api.wire import Object
+from lifecycle.api.http.wire import Object
+from lifecycle.api.pods.qos import compute_pod_qos, get_pod_qos
 from lifecycle.apiserver.registry.core.pod.annotations import MIRROR
 from lifecycle.apiserver.registry.core.pod.disabled_fields import (
     drop_disabled_pod_fields,

@@ -21,13 +21,13 @@ from lifecycle.api.field_errors import (
     not_supported,
     required,
 )
+from lifecycle.api.http.wire import Object
 from lifecycle.api.quantity import parse_quantity
 from lifecycle.api.resource_names import (
     is_extended_resource_name,
     is_native_resource,
 )
 from lifecycle.api.validation import content
-from lifecycle.api.wire import Object
 from lifecycle.apiserver.registry.rest.numbers import NOT_NEGATIVE
 
 NOT_POSITIVE = "must be greater than zero"

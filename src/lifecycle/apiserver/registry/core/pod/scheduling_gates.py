@@ -7,8 +7,8 @@ Upstream: `pkg/apis/core/validation/validation.go` (`validateNodeSelectorMutatio
 from __future__ import annotations
 
 from lifecycle.api.field_errors import FieldError, invalid
+from lifecycle.api.http.wire import Object
 from lifecycle.api.schema.internal_types import internal_value
-from lifecycle.api.wire import Object
 
 _REQUIRED = "requiredDuringSchedulingIgnoredDuringExecution"
 

@@ -17,10 +17,10 @@ from lifecycle.api.field_errors import (
     required,
     too_long,
 )
+from lifecycle.api.http.wire import Object
 from lifecycle.api.schema.internal_types import internal_value
 from lifecycle.api.validation import content
 from lifecycle.api.validation.addresses import validate_legacy_ip
-from lifecycle.api.wire import Object
 from lifecycle.apiserver.registry.core.pod.containers import (
     PodContext,
     validate_containers,
@@ -299,7 +299,7 @@ def _validate_resource_claims(claims: list[Object], path: str) -> list[FieldErro
 def _validate_pod_resources(
     spec: Object, claims: set[str], path: str
 ) -> list[FieldError]:
-    from lifecycle.api.pod_resources import (
+    from lifecycle.api.pods.resources import (
         aggregate_container_limits,
         aggregate_container_requests,
     )

@@ -10,7 +10,8 @@ from typing import Any
 
 from lifecycle.api.field_errors import FieldError, Named, forbidden, internal, invalid
 from lifecycle.api.fieldpath.field_sets import LEAF
-from lifecycle.api.restart_policy import (
+from lifecycle.api.http.wire import Object
+from lifecycle.api.pods.restart_policy import (
     all_containers_could_restart,
     container_should_restart,
 )
@@ -22,7 +23,6 @@ from lifecycle.api.validation.addresses import (
     validate_legacy_ip,
     warnings_for_ip,
 )
-from lifecycle.api.wire import Object
 from lifecycle.apiserver.registry.core.pod.annotations import (
     validate_annotation_updates,
 )

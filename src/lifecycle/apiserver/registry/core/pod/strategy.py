@@ -7,10 +7,10 @@ Upstream: `pkg/registry/core/pod/strategy.go` (`podStrategy`, `ToSelectableField
 from __future__ import annotations
 
 from lifecycle.api.defaults.pods import set_pod_defaults, set_service_account_names
-from lifecycle.api.qos import compute_pod_qos
+from lifecycle.api.http.wire import Object
+from lifecycle.api.pods.qos import compute_pod_qos
 from lifecycle.api.schema import decode as decode_any
 from lifecycle.api.schema import empties
-from lifecycle.api.wire import Object
 from lifecycle.apiserver.registry.core.pod.app_armor import (
     app_armor_warnings,
     copy_app_armor_annotations,

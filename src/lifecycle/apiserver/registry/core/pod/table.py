@@ -10,9 +10,9 @@ v1.36.
 
 from __future__ import annotations
 
-from lifecycle.api.clock import parse_time
+from lifecycle.api.http.wire import Object
 from lifecycle.api.human_duration import age, human_duration
-from lifecycle.api.wire import Object
+from lifecycle.api.loop.clock import parse_time
 from lifecycle.apiserver.registry.printers.printer import (
     AGE,
     NAME,

@@ -9,8 +9,8 @@ Upstream: `pkg/apis/apps/validation/validation.go`
 from __future__ import annotations
 
 from lifecycle.api.field_errors import FieldError, forbidden, invalid, not_supported
+from lifecycle.api.http.wire import Object
 from lifecycle.api.validation import content
-from lifecycle.api.wire import Object
 from lifecycle.apiserver.registry.core.pod.disabled_fields import (
     drop_disabled_pod_fields,
 )

@@ -15,8 +15,8 @@ from lifecycle.api.field_errors import (
     invalid,
     required,
 )
+from lifecycle.api.http.wire import Object
 from lifecycle.api.validation import content
-from lifecycle.api.wire import Object
 from lifecycle.apiserver.registry.core.pod.annotations import (
     MIRROR,
     validate_annotation_updates,

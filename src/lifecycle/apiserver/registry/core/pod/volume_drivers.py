@@ -14,8 +14,8 @@ import re
 from collections.abc import Callable
 
 from lifecycle.api.field_errors import FieldError, invalid, not_supported, required
+from lifecycle.api.http.wire import Object
 from lifecycle.api.validation import content
-from lifecycle.api.wire import Object
 from lifecycle.apiserver.registry.rest.enum import validate_enum
 
 Rule = Callable[[Object, str], list[FieldError]]

@@ -14,7 +14,7 @@ from lifecycle.api.field_errors import (
     not_supported,
     required,
 )
-from lifecycle.api.wire import Object
+from lifecycle.api.http.wire import Object
 from lifecycle.apiserver.registry.core.pod.file_paths import (
     validate_local_descending_path,
     validate_no_backsteps,

@@ -6,11 +6,11 @@ Upstream: `pkg/api/pod/warnings.go` (`GetWarningsForPod`, `GetWarningsForPodTemp
 
 from __future__ import annotations
 
-from lifecycle.api.go_format import go_quote
+from lifecycle.api.go.format import go_quote
+from lifecycle.api.http.wire import Object
 from lifecycle.api.quantity import parse_quantity
 from lifecycle.api.validation.addresses import warnings_for_ip
 from lifecycle.api.validation.content import label_value
-from lifecycle.api.wire import Object
 from lifecycle.apiserver.registry.core.pod.operating_systems import (
     containers_with_path,
 )

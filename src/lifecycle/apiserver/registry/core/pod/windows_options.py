@@ -9,8 +9,8 @@ from __future__ import annotations
 import re
 
 from lifecycle.api.field_errors import FieldError, Named, invalid
+from lifecycle.api.http.wire import Object
 from lifecycle.api.validation import content
-from lifecycle.api.wire import Object
 
 _CREDENTIALS_KIB = 64
 _LONGEST_DOMAIN, _LONGEST_USER = 256, 104

@@ -10,10 +10,10 @@ from __future__ import annotations
 import base64
 
 from lifecycle.api.field_errors import FieldError, Named, invalid, required, too_long
-from lifecycle.api.go_json.decode import unmarshal_object
+from lifecycle.api.go.json.decode import unmarshal_object
+from lifecycle.api.http.wire import Object
 from lifecycle.api.human_duration import age
 from lifecycle.api.validation import content
-from lifecycle.api.wire import Object
 from lifecycle.apiserver.registry.core.key_value_data import (
     MAX_SIZE,
     decoded_size,

@@ -19,10 +19,10 @@ from collections.abc import Collection
 from ipaddress import IPv4Network, ip_address, ip_network
 
 from lifecycle.api.field_errors import invalid
+from lifecycle.api.http.wire import Object
 from lifecycle.api.resources import resource
 from lifecycle.api.status import StatusError
 from lifecycle.api.status import invalid as invalid_status
-from lifecycle.api.wire import Object
 from lifecycle.apiserver.managedfields import update_managed_fields
 from lifecycle.apiserver.registry.metadata import fill_object_meta
 from lifecycle.apiserver.registry.store import Environment, ResourceStore

@@ -17,8 +17,8 @@ from lifecycle.api.field_errors import (
     not_supported,
     required,
 )
+from lifecycle.api.http.wire import Object
 from lifecycle.api.validation.addresses import is_ipv6, validate_legacy_ip
-from lifecycle.api.wire import Object
 from lifecycle.apiserver.registry.rest.enum import validate_enum
 
 IMMUTABLE_ONCE_SET = "may not change once set"

@@ -14,7 +14,7 @@ from __future__ import annotations
 
 from lifecycle.api import status
 from lifecycle.api.field_errors import FieldError, invalid
-from lifecycle.api.wire import Object
+from lifecycle.api.http.wire import Object
 from lifecycle.apiserver.registry.core.service.cluster_ips import validate_cluster_ips
 
 HEADLESS = "None"

@@ -15,13 +15,13 @@ from lifecycle.api.field_errors import (
     not_supported,
     required,
 )
+from lifecycle.api.http.wire import Object
 from lifecycle.api.validation import content
 from lifecycle.api.validation.addresses import (
     parse_ip,
     validate_legacy_cidr,
     validate_legacy_ip,
 )
-from lifecycle.api.wire import Object
 from lifecycle.apiserver.registry.core.service.types import externally_accessible
 from lifecycle.apiserver.registry.rest.enum import validate_enum
 from lifecycle.apiserver.registry.rest.object_meta import (

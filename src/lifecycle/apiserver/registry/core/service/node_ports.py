@@ -20,7 +20,7 @@ from random import Random
 
 from lifecycle.api import status
 from lifecycle.api.field_errors import invalid
-from lifecycle.api.wire import Object
+from lifecycle.api.http.wire import Object
 from lifecycle.apiserver.registry.core.service.types import (
     OUTSIDE,
     needs_health_check,

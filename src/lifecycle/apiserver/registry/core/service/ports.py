@@ -7,8 +7,8 @@ Upstream: `pkg/apis/core/validation/validation.go` (`validateServicePort`,
 from __future__ import annotations
 
 from lifecycle.api.field_errors import FieldError, invalid
+from lifecycle.api.http.wire import Object
 from lifecycle.api.validation import content
-from lifecycle.api.wire import Object
 from lifecycle.apiserver.registry.core.pod.containers import PROTOCOLS
 from lifecycle.apiserver.registry.rest.enum import validate_required_enum
 

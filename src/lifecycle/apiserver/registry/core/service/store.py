@@ -20,9 +20,9 @@ from __future__ import annotations
 from ipaddress import IPv4Network, ip_address
 
 from lifecycle.api import field_errors, status
+from lifecycle.api.http.wire import Object
 from lifecycle.api.resources import Resource
 from lifecycle.api.validation.content import name_is_path_segment
-from lifecycle.api.wire import Object
 from lifecycle.apiserver.registry.core.service.addresses import (
     ALLOCATED,
     SERVICE_CIDR,

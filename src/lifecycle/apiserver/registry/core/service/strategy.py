@@ -7,8 +7,8 @@ addresses and node ports are allocated: `store`.
 
 from __future__ import annotations
 
+from lifecycle.api.http.wire import Object
 from lifecycle.api.validation.addresses import warnings_for_cidr, warnings_for_ip
-from lifecycle.api.wire import Object
 from lifecycle.apiserver.registry.core.service.load_balancer import (
     validate_status_update,
 )

@@ -6,8 +6,8 @@ Upstream: `pkg/printers/internalversion/printers.go` (`printService`,
 
 from __future__ import annotations
 
+from lifecycle.api.http.wire import Object
 from lifecycle.api.human_duration import age
-from lifecycle.api.wire import Object
 from lifecycle.apiserver.registry.printers.printer import (
     AGE,
     NAME,

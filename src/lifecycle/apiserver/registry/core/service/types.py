@@ -7,7 +7,7 @@ Upstream: `pkg/registry/core/service/strategy.go` (`needsClusterIP`, `needsNodeP
 
 from __future__ import annotations
 
-from lifecycle.api.wire import Object
+from lifecycle.api.http.wire import Object
 
 OUTSIDE = frozenset({"NodePort", "LoadBalancer"})
 """The types that can have node ports."""

@@ -14,13 +14,13 @@ from lifecycle.api.field_errors import (
     invalid,
     required,
 )
+from lifecycle.api.http.wire import Object
 from lifecycle.api.schema.internal_types import internal_value
 from lifecycle.api.validation import content
 from lifecycle.api.validation.addresses import (
     validate_legacy_ip,
     validate_non_special_ip,
 )
-from lifecycle.api.wire import Object
 from lifecycle.apiserver.registry.core.pod.probes import (
     validate_port_number_or_name,
 )

@@ -15,10 +15,10 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 
+from lifecycle.api.http.wire import Object
 from lifecycle.api.labels import Requirement, Selector, selector_from_label_selector
 from lifecycle.api.node_selector import Matcher
-from lifecycle.api.taints import untolerated
-from lifecycle.api.wire import Object
+from lifecycle.api.pods.taints import untolerated
 from lifecycle.scheduler.framework.node_info import NodeInfo
 
 HOSTNAME = "kubernetes.io/hostname"

@@ -24,9 +24,9 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping, Sequence
 from math import floor, log
 
+from lifecycle.api.http.wire import Object
 from lifecycle.api.labels import Selector
 from lifecycle.api.node_selector import required_node_affinity
-from lifecycle.api.wire import Object
 from lifecycle.scheduler.framework.cycle_state import CycleState
 from lifecycle.scheduler.framework.interface import (
     MAX_NODE_SCORE,

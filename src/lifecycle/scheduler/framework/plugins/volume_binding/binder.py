@@ -22,6 +22,7 @@ import asyncio
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 
+from lifecycle.api.http.wire import Object
 from lifecycle.api.persistent_volumes import (
     NO_PROVISIONER,
     SELECTED_NODE,
@@ -34,7 +35,6 @@ from lifecycle.api.persistent_volumes import (
 )
 from lifecycle.api.quantity import parse_quantity
 from lifecycle.api.resources import resource
-from lifecycle.api.wire import Object
 from lifecycle.client.rest import Client
 from lifecycle.client.shared_informer import SharedInformer
 from lifecycle.scheduler.framework.handle import Handle

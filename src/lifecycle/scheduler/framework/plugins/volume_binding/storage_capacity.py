@@ -13,9 +13,9 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
 
+from lifecycle.api.http.wire import Object
 from lifecycle.api.labels import selector_from_label_selector
 from lifecycle.api.quantity import parse_quantity
-from lifecycle.api.wire import Object
 
 
 def has_enough_capacity(

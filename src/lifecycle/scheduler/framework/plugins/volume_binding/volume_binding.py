@@ -14,10 +14,10 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 
+from lifecycle.api.http.wire import Object
 from lifecycle.api.persistent_volumes import is_fully_bound
 from lifecycle.api.quantity import parse_quantity
 from lifecycle.api.status import StatusError
-from lifecycle.api.wire import Object
 from lifecycle.scheduler.framework.cycle_state import CycleState, NotFoundError
 from lifecycle.scheduler.framework.interface import (
     EnqueueExtensions,

@@ -1,0 +1,1 @@
+"""The API server's stages, held against real ones."""

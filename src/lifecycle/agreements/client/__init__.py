@@ -1,0 +1,1 @@
+"""What every controller stands on: informers, leases."""

@@ -1,0 +1,1 @@
+"""The pod network: what plugins answer and set up."""

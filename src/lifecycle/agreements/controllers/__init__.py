@@ -1,0 +1,1 @@
+"""The control loops, held against the real controller manager."""

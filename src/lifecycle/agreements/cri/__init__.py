@@ -1,0 +1,1 @@
+"""Containers: how they start, what runs, how they end."""

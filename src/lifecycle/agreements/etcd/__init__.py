@@ -1,0 +1,1 @@
+"""What lies in etcd, and servers that share one."""

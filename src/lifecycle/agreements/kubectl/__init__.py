@@ -1,0 +1,1 @@
+"""kubectl: what it reads, sends and prints."""

@@ -1,0 +1,1 @@
+"""The kubelet on its node, held against real ones."""

@@ -1,0 +1,135 @@
+"""Eviction held against a real kubelet: a node is short of memory, and one pod after
+the other has to go.
+
+The real one stood in front of a container runtime of ours, whose containers use as much
+memory as the scene says; in each pod's cgroup somebody held as much. Then it was told
+that a node has too little memory if not nearly all of it is free. Ours gets the same
+pods and the same usage; how much the machine had left is taken from what the real one
+said.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import re
+from typing import Any
+
+from lifecycle.agreements.asked_programs import asked
+from lifecycle.api.http.wire import Object
+from lifecycle.api.quantity import parse_quantity
+from lifecycle.cluster.rehearsal import on_virtual_time
+from lifecycle.compare import AgreementTable
+from lifecycle.compare.compare import compare
+from lifecycle.compare.program_answers import ProgramAnswers
+from lifecycle.kubelet.container.ref import NoEvents
+from lifecycle.kubelet.eviction.eviction_manager import EvictionManager, NodePressure
+from lifecycle.kubelet.eviction.thresholds import parse_thresholds
+from lifecycle.kubelet.stats.summary import (
+    ContainerUsage,
+    Observation,
+    PodUsage,
+    Summary,
+)
+
+SIGNAL = "memory.available"
+AVAILABLE = re.compile(r"available: (\w+)\.")
+
+
+def evicted_pods_agreement(programs: ProgramAnswers | None = None) -> AgreementTable:
+    """A row for each pod. `programs`: what the real one did; None: as recorded."""
+    [scene] = asked(programs, "evicted")
+    pods = scene.answer["pods"]
+    gone = [name for name, each in scene.answer["after"].items() if each["turn"]]
+    table = AgreementTable(
+        "Eviction",
+        "lifecycle",
+        f"{scene.program}, asked directly",
+        lambda table: (
+            f"{len(pods)} pods on a node that is short of memory; {len(gone)} of them"
+            " a real kubelet evicts, one after the other. Whose turn it is with ours,"
+            f" and what is said of it: {table.outcome('pods')}."
+        ),
+    )
+    ours = our_evictions(scene.answer)
+    for name, theirs in scene.answer["after"].items():
+        mine = ours[name]
+        table.add("eviction", name, _short(mine), _short(theirs), compare(mine, theirs))
+    return table
+
+
+def _short(after: Object) -> str:
+    return f"turn {after['turn']}" if after["turn"] else "stays"
+
+
+def available(after: Object) -> int:
+    """Bytes that were left when a pod was evicted, as its message says."""
+    left = AVAILABLE.search(after["status"].get("message", ""))
+    return parse_quantity(left[1]).value() if left else 0
+
+
+def our_evictions(scene: Object) -> dict[str, Object]:
+    """What becomes of each pod, with our eviction manager."""
+
+    async def play() -> dict[str, Object]:
+        pods = {pod["metadata"]["name"]: pod for pod in scene["pods"]}
+        left = dict(pods)
+        turns: list[tuple[str, Object]] = []
+        capacity = parse_quantity(scene["machine"]["capacity"]["memory"]).value()
+        seen = [
+            available(each)
+            for each in sorted(scene["after"].values(), key=lambda e: e["turn"])
+            if each["turn"]
+        ]
+
+        async def measure() -> Summary:
+            now = seen[min(len(turns), len(seen) - 1)]
+            usages = {
+                pods[name]["metadata"]["uid"]: PodUsage(
+                    {key: ContainerUsage(memory=used) for key, used in usage.items()}
+                )
+                for name, usage in scene["uses"].items()
+                if name in left
+            }
+            return Summary({SIGNAL: Observation(now, capacity)}, usages)
+
+        def evict(pod: Object, failed: Any, grace_period: float) -> bool:
+            name = pod["metadata"]["name"]
+            turns.append((name, failed({"phase": "Running"})))
+            del left[name]
+            return True
+
+        manager = EvictionManager(
+            measure,
+            left.values,
+            evict,
+            NodePressure(asyncio.get_running_loop().time),
+            events=NoEvents(),
+            pressure_changed=_nothing,
+            thresholds=parse_thresholds(scene["settings"]["evictionHard"]),
+        )
+        while await manager.synchronize():
+            pass
+        order = [name for name, _ in turns]
+        ended = dict(turns)
+        return {
+            name: after(order, name, ended.get(name) or {"phase": "Running"})
+            for name in scene["after"]
+        }
+
+    return on_virtual_time(play())
+
+
+async def _nothing() -> None:
+    """The node is not asked."""
+
+
+def after(order: list[str], name: str, status: Object) -> Object:
+    """Whose turn it was, from 1 (0: nobody evicted it), and what its status says."""
+    target = [
+        {key: each[key] for key in ("status", "reason", "message")}
+        for each in status.get("conditions") or ()
+        if each["type"] == "DisruptionTarget"
+    ]
+    said = {k: status[k] for k in ("phase", "reason", "message") if k in status}
+    turn = order.index(name) + 1 if name in order else 0
+    return {"turn": turn, "status": said, "disruption": target}

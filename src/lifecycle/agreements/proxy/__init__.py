@@ -1,0 +1,1 @@
+"""Services: their endpoints, and the rules of kube-proxy."""
