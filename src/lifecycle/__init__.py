@@ -17,7 +17,10 @@ def __getattr__(name: str) -> Any:
     # `import lifecycle` does no work: the cluster and all its rooms are loaded by the
     # first `lifecycle.up`
     if name == "up":
-        from lifecycle.cluster.background import up
+        from lifecycle.api.garbage import collected_rarely
+
+        with collected_rarely():
+            from lifecycle.cluster.background import up
 
         return up
     raise AttributeError(f"module 'lifecycle' has no attribute {name!r}")

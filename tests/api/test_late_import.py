@@ -37,3 +37,18 @@ def test_a_library_that_is_not_here_is_missed_by_its_name_when_it_is_used() -> N
         _ = late.something
     assert str(caught.value).startswith("this needs the Python library no_such_library, which is not here: ")
     assert isinstance(caught.value.__cause__, ImportError)
+
+
+def test_libraries_that_are_loaded_beside_are_there_for_who_needs_them_and_those_that_are_not_say_nothing() -> None:
+    program = (
+        "import sys, threading\n"
+        "from lifecycle.api.late_import import load_beside\n"
+        "load_beside('colorsys', 'no_such_library.part')\n"
+        "for thread in threading.enumerate():\n"
+        "    if thread is not threading.current_thread(): thread.join()\n"
+        "print('colorsys' in sys.modules)\n"
+        "load_beside('colorsys')\n"
+        "print(threading.active_count())\n"
+    )
+    done = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, check=True)
+    assert (done.stdout, done.stderr) == ("True\n1\n", "")

@@ -5,6 +5,8 @@ from __future__ import annotations
 import asyncio
 import random
 import shutil
+import subprocess
+import sys
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 
@@ -194,3 +196,10 @@ def test_as_much_of_a_long_answer_as_fits_is_sent() -> None:
         assert len(reply.answer[0]) == expected
         assert reply.flags & dns.flags.TC
         assert payload - 16 < len(reply.to_wire()) <= payload
+
+
+def test_the_library_that_reads_packets_is_loaded_by_the_first_question() -> None:
+    """Not by the start of a cluster, of which it would be a twentieth."""
+    code = "import sys, lifecycle.dns.server; print('dns' in sys.modules)"
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
+    assert done.stdout == "False\n"

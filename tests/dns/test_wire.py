@@ -17,8 +17,8 @@ from hypothesis import strategies as st
 
 from lifecycle.api.loop.worker import LARGE
 from lifecycle.dns import wire
-from lifecycle.dns.records import Answer, Deck, Record
-from lifecycle.dns.wire import LARGEST, RECORD_WEIGHT, SMALLEST, reply_to
+from lifecycle.dns.records import SMALLEST, Answer, Deck, Record
+from lifecycle.dns.wire import LARGEST, RECORD_WEIGHT, reply_to
 from tests.dns.responding import respond
 
 

@@ -14,8 +14,9 @@ from lifecycle.api.loop.clock import Clock, run_virtual
 from lifecycle.api.resources import resource
 from lifecycle.client.rest import Client
 from lifecycle.client.shared_informer import SharedInformerFactory
+from lifecycle.dns.records import SMALLEST
 from lifecycle.dns.server import ClusterDNS, _Datagrams
-from lifecycle.dns.wire import SMALLEST, Reply
+from lifecycle.dns.wire import Reply
 from lifecycle.dns.written_replies import ENTRIES, WrittenReplies
 from tests.dns.cluster import SERVICES, SLICES, service
 from tests.fake_api import FakeAPI

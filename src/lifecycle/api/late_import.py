@@ -13,12 +13,24 @@ to load them all takes longer than to start the cluster.
 from __future__ import annotations
 
 import sys
+from contextlib import suppress
 from importlib import import_module
 from types import ModuleType
 from typing import Any
 
 IN_A_TAB = sys.platform == "emscripten"
 """Whether this is Python in WebAssembly: no sockets, no threads, nothing compiled."""
+
+
+BEHIND_A_SOCKET = (
+    "asyncio",
+    "aiohttp.web",
+    "cryptography.x509",
+    "cryptography.hazmat.primitives.serialization",
+)
+"""What speaks HTTP and makes certificates. aiohttp reads all that this machine trusts,
+which is not Python's work.
+"""
 
 
 class LibraryMissingError(ImportError):
@@ -50,3 +62,19 @@ def late_import(name: str) -> Any:
     That use raises LibraryMissingError (an ImportError) if there is no such library.
     """
     return _LateModule(name)
+
+
+def load_beside(*names: str) -> None:
+    """Load libraries that will be needed in a moment, in a thread of its own: what they
+    do outside of Python, such as to read files, then takes nobody's time. Who needs one
+    earlier waits for it, and is told if it is not here.
+    """
+    from threading import Thread  # `lifecycle --help` needs none
+
+    def load() -> None:
+        with suppress(ImportError):
+            for name in names:
+                import_module(name)
+
+    if not IN_A_TAB and any(name not in sys.modules for name in names):
+        Thread(target=load, name="late imports", daemon=True).start()

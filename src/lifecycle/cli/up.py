@@ -8,7 +8,8 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from lifecycle.api.late_import import late_import
+from lifecycle.api.garbage import collect_rarely
+from lifecycle.api.late_import import BEHIND_A_SOCKET, late_import, load_beside
 from lifecycle.cli.latency import latency_option
 from lifecycle.cli.refusal import Refusal, refusals
 from lifecycle.cli.server_options import names, server_options, server_settings
@@ -75,6 +76,7 @@ def up(kubeconfig: Path, context: str, without: str, **options: Any) -> None:
     <https-url>`, when also all nodes are Ready, as far as that does not take a
     component that --without leaves out.
     """
+    begin_to_load()
     from lifecycle.cluster.cluster_config import ClusterConfig
 
     with refusals():
@@ -82,6 +84,12 @@ def up(kubeconfig: Path, context: str, without: str, **options: Any) -> None:
         config = ClusterConfig(without=names(without), **settings, **options)
         config.check()
     run_cluster(config, kubeconfig, context)
+
+
+def begin_to_load() -> None:
+    """For a process that is about to load the rooms and to start a cluster."""
+    collect_rarely()  # a thousand modules are objects that stay, too
+    load_beside(*BEHIND_A_SOCKET)
 
 
 def run_cluster(config: ClusterConfig, kubeconfig: Path, context: str) -> None:
@@ -106,7 +114,6 @@ async def _serve(config: ClusterConfig, kubeconfig: Path, context: str) -> int:
     from lifecycle.cluster.cluster import Cluster
 
     waiting = first_signal()
-    favour_throughput()  # thousands of nodes are objects that stay, too
     cluster = Cluster(config)
     written: list[Path] = []
 

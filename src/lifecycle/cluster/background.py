@@ -15,6 +15,7 @@ from pathlib import Path
 from types import TracebackType
 from typing import TYPE_CHECKING, Any, TypeVar
 
+from lifecycle.api.garbage import collect_rarely, collected_rarely
 from lifecycle.api.late_import import IN_A_TAB
 from lifecycle.cluster.cluster import Cluster
 from lifecycle.cluster.cluster_config import ClusterConfig
@@ -78,7 +79,8 @@ class BackgroundCluster:
         self._thread.start()
         self.cluster = Cluster(self.config)
         try:
-            self.run(self.cluster.start())
+            with collected_rarely():
+                self.run(self.cluster.start())
         except BaseException:
             self.stop()
             raise
@@ -170,13 +172,11 @@ def favour_throughput() -> None:
 
     Objects in the caches live long and never form cycles with each other, but there are
     millions of them, and a full collection walks them all. What the start has built is
-    set aside for good; the rest is looked at a thousand times less. The young, of which
-    each is looked at twice, it takes in portions: nobody else does anything meanwhile,
-    and one large request is millions of them.
+    set aside for good, unseen, for a start leaves nothing behind that would be found;
+    the rest is looked at a thousand times less.
     """
-    gc.collect()
     gc.freeze()
-    gc.set_threshold(20_000, 10, 25_000)
+    collect_rarely()
 
 
 def up(

@@ -22,7 +22,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from lifecycle.api.http.wire import MASTERS, Object, UserInfo
-from lifecycle.api.late_import import IN_A_TAB
+from lifecycle.api.late_import import BEHIND_A_SOCKET, IN_A_TAB, load_beside
 from lifecycle.api.loop.clock import Clock
 from lifecycle.api.names import NameSource
 from lifecycle.api.resources import resource
@@ -121,6 +121,8 @@ class Cluster:
         become Ready, or what a component raised.
         """
         self.supervisor = Supervisor()
+        if self.config.https:
+            load_beside(*BEHIND_A_SOCKET)
         seed = like.read(self.config.like) if self.config.like else None
         if seed is not None:
             self.admin_groups = seed.admin_groups

@@ -14,6 +14,9 @@ from typing import NamedTuple
 
 NOERROR, SERVFAIL, NXDOMAIN, REFUSED = "NOERROR", "SERVFAIL", "NXDOMAIN", "REFUSED"
 
+SMALLEST = 512
+"""Bytes of a packet that every client takes without EDNS."""
+
 
 class Record(NamedTuple):
     """One resource record; `data` is its right-hand side as `dig` prints it."""

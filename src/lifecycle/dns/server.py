@@ -16,9 +16,10 @@ import struct
 from collections import deque
 from collections.abc import Callable
 from contextlib import nullcontext, suppress
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from lifecycle.api.http.wire import Object
+from lifecycle.api.late_import import late_import
 from lifecycle.api.loop.clock import Clock
 from lifecycle.api.loop.pauses import Pauses
 from lifecycle.api.loop.worker import LARGE, beside
@@ -34,8 +35,12 @@ from lifecycle.dns.kubernetes_plugin import KubernetesPlugin
 from lifecycle.dns.records import SERVFAIL, Answer
 from lifecycle.dns.service_index import ServiceIndex
 from lifecycle.dns.sockets import Sockets, open_sockets
-from lifecycle.dns.wire import Reply, reply_to
 from lifecycle.dns.written_replies import WrittenReplies
+
+if TYPE_CHECKING:
+    from lifecycle.dns import wire
+else:  # with the library behind it, a twentieth of a cluster's start
+    wire = late_import("lifecycle.dns.wire")
 
 IDLE_SECONDS = 10.0
 """A TCP connection that asks nothing, or takes no answer, for this long is closed."""
@@ -141,9 +146,9 @@ class ClusterDNS:
             for informer, handlers in self._handlers:
                 informer.remove_event_handler(handlers)
 
-    def reply_to(self, packet: bytes, *, tcp: bool) -> Reply | None:
+    def reply_to(self, packet: bytes, *, tcp: bool) -> wire.Reply | None:
         """What is to be said to a packet; see `wire.reply_to`."""
-        return reply_to(packet, self, self._dice, tcp=tcp)
+        return wire.reply_to(packet, self, self._dice, tcp=tcp)
 
     def _changed(self, obj: Object) -> None:
         self.index.modified = int(self.clock.now())
@@ -232,7 +237,7 @@ class _Datagrams(asyncio.DatagramProtocol):
             self._writing.add(task)
             task.add_done_callback(self._writing.discard)
 
-    async def _write(self, reply: Reply, addr: Any) -> None:
+    async def _write(self, reply: wire.Reply, addr: Any) -> None:
         self._send(await beside(reply.weight, reply.packet), addr)
 
     def _send(self, packet: bytes, addr: Any) -> None:

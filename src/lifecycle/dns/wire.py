@@ -31,10 +31,7 @@ import dns.rdata
 import dns.rdataclass
 import dns.rdatatype
 
-from lifecycle.dns.records import REFUSED, Answer, Record
-
-SMALLEST = 512
-"""Bytes that every client takes without EDNS."""
+from lifecycle.dns.records import REFUSED, SMALLEST, Answer, Record
 
 LARGEST = 65535
 

@@ -15,8 +15,13 @@ for as long as their records may be.
 
 from __future__ import annotations
 
+from typing import TYPE_CHECKING
+
 from lifecycle.api.bounded_cache import BoundedCache
-from lifecycle.dns.wire import SMALLEST, Reply
+from lifecycle.dns.records import SMALLEST
+
+if TYPE_CHECKING:
+    from lifecycle.dns.wire import Reply
 
 ENTRIES = 2048
 NUMBER = 2

@@ -19,6 +19,7 @@ import asyncio
 import logging
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
+from typing import Any, NamedTuple
 
 from lifecycle.api.http.wire import Object
 from lifecycle.api.loop.clock import Clock
@@ -27,7 +28,9 @@ from lifecycle.api.status import StatusError
 from lifecycle.client.rest import REQUEST_ERRORS, STRATEGIC_MERGE_PATCH, Client
 from lifecycle.client.shared_informer import SharedInformer
 from lifecycle.cri.apis.errors import RuntimeServiceError
+from lifecycle.cri.apis.image import Image
 from lifecycle.cri.apis.runtime import Runtime
+from lifecycle.cri.apis.services import VersionResponse
 from lifecycle.kubelet.nodestatus.machine_info import (
     PAPER_CAPACITY,
     paper_machine_info,
@@ -83,6 +86,16 @@ class Machine:
     info: Mapping[str, str] = field(default_factory=paper_machine_info)
 
 
+class Seen(NamedTuple):
+    """What of a node's status may be different from one moment to the next."""
+
+    version: VersionResponse
+    runtime_status: Mapping[str, Any]
+    images: Sequence[Image]
+    pressures: tuple[str, ...]
+    network_error: str
+
+
 class NodeRegistration:
     """One node's. `asks_runtime`: whether the runtime has a network of its own, which
     may not be ready. `healthy()`: why the kubelet itself is not well, empty if it is.
@@ -116,6 +129,8 @@ class NodeRegistration:
         self._lease: Object | None = None
         self._pod_cidr = ""
         self._last_report = 0.0
+        self._known: tuple[Object, Seen] | None = None
+        """A status, and what was seen when it had nothing to add to it."""
         self.registered = asyncio.Event()
         """Set once the node is there, with its status."""
         self.node: Object = {}
@@ -172,7 +187,7 @@ class NodeRegistration:
         self._port = port
         machine = self._machine
         node = self._initial_node()
-        node["status"] = await self._status({})
+        node["status"] = self._status({}, await self._look())
         told, step = False, FIRST_STEP
         while True:
             try:
@@ -265,16 +280,22 @@ class NodeRegistration:
         except REQUEST_ERRORS as error:  # housekeeping says it again
             log.debug("status of node %s: %s", self._machine.name, error)
 
-    async def _status(self, old: Object) -> Object:
+    async def _look(self) -> Seen:
         version = await self._runtime.version()
         runtime_status = await self._runtime.status()
         self._runtime_state.note(runtime_status)
+        images = await self._runtime.list_images()
+        pressures = tuple(self._pressures())
+        return Seen(version, runtime_status, images, pressures, self.network_error)
+
+    def _status(self, old: Object, seen: Seen) -> Object:
+        version = seen.version
         conditions = node_conditions(
             old.get("conditions") or [],
             self._clock.timestamp(),
-            not self.network_error,
-            self.network_error,
-            self._pressures(),
+            not seen.network_error,
+            seen.network_error,
+            seen.pressures,
         )
         self._tell(conditions)
         return node_status(
@@ -283,11 +304,11 @@ class NodeRegistration:
             self._machine.address,
             self._machine.capacity,
             self._machine.allocatable,
-            await self._runtime.list_images(),
+            seen.images,
             conditions,
             f"{version.runtime_name}://{plain_version(version.runtime_version)}",
             self._machine.info,
-            runtime_status,
+            seen.runtime_status,
             self._port,
         )
 
@@ -308,7 +329,7 @@ class NodeRegistration:
     async def report_status(self) -> None:
         """Patch what changed. Upstream: `tryUpdateNodeStatus`."""
         old = self.node.get("status") or {}
-        new = {**old, **await self._status(old)}
+        new = {**old, **self._status(old, await self._look())}
         known = {c["type"] for c in new["conditions"]}
         new["conditions"] = [
             *new["conditions"],
@@ -364,7 +385,20 @@ class NodeRegistration:
             return
         await self._note_pod_cidr()
         old = self.node.get("status") or {}
-        new = await self._status(old)
-        changed = node_status_has_changed(old, new)
-        if changed or self._clock.now() - self._last_report >= STATUS_REPORT_FREQUENCY:
+        seen = await self._look()
+        due = self._clock.now() - self._last_report >= STATUS_REPORT_FREQUENCY
+        if not due and self._is_known(old, seen):
+            return
+        if node_status_has_changed(old, self._status(old, seen)) or due:
             await self.report_status()
+        else:
+            self._known = old, seen
+
+    def _is_known(self, status: Object, seen: Seen) -> bool:
+        """Whether the same was seen last time, and the same status said it all: what it
+        would be now is worked out only to be compared, and thousands of nodes do so.
+        """
+        if self._known is None:
+            return False
+        known, seen_before = self._known
+        return known is status and seen_before == seen

@@ -113,3 +113,45 @@ def test_a_node_that_is_there_is_taken_over() -> None:
             await second.stop()
 
     run_virtual(main())
+
+
+def test_the_status_is_worked_out_again_only_if_something_else_is_seen_or_said(monkeypatch: pytest.MonkeyPatch) -> None:
+    """A heartbeat of a node of which there is nothing new renews a lease, and that is all: thousands do so."""
+    worked_out: list[str] = []
+    status = NodeRegistration._status
+
+    def counted(self: NodeRegistration, old: Any, seen: Any) -> Any:
+        worked_out.append("status")
+        return status(self, old, seen)
+
+    monkeypatch.setattr(NodeRegistration, "_status", counted)
+
+    async def main() -> None:
+        async with small_cluster(nodes=()) as cluster:
+            node, _ = registration(cluster)
+            await node.register()
+            await asyncio.sleep(1)
+
+            async def beats(number: int) -> int:
+                worked_out.clear()
+                for _ in range(number):
+                    await node.keep_fresh()
+                    await asyncio.sleep(10)
+                return len(worked_out)
+
+            assert await beats(1) == 1
+            assert await beats(20) == 0
+            await node._runtime.pull_image("httpd:2.4")
+            assert await beats(5) == 3  # seen, reported, and found to be said
+            await cluster.admin.patch(
+                resource("nodes"), "n", "", {"status": {"capacity": {"example.com/gpu": "1"}}}, subresource="status"
+            )
+            await asyncio.sleep(1)
+            assert await beats(5) == 3
+            known = await cluster.admin.get(resource("nodes"), "n")
+            assert known["status"]["allocatable"]["example.com/gpu"] == "1"
+            await asyncio.sleep(300)
+            assert await beats(5) == 3  # it was time
+            await node.stop()
+
+    run_virtual(main())

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Coroutine
+from collections.abc import Collection, Coroutine
 from typing import Any
 
 from lifecycle.api.http.wire import Object
@@ -73,6 +73,34 @@ def test_a_pod_whose_gate_stays_shut_is_not_asked_what_would_help_it() -> None:
         shut.refuses = False
         queue.move_all(event, None, None)
         assert queue.pending_pods()["active"] == ["default/gated"]
+
+    with_queue(body)
+
+
+def test_a_gate_that_has_a_list_is_asked_about_nobody_on_it() -> None:
+    async def body(queue: SchedulingQueue) -> None:
+        asked = list[str]()
+
+        class Shut(PreEnqueuePlugin):
+            name = "Shut"
+
+            def pre_enqueue(self, pod: Object) -> Status | None:
+                asked.append(pod["metadata"]["name"])
+                return None
+
+            def kept_out(self) -> Collection[str]:
+                return {"a", "b"}
+
+        shut = Shut()
+        for name in ("a", "b", "c"):
+            queue.add(make_pod(name))
+            queued = await queue.pop()
+            queued.gating_plugin = shut
+            queue._unschedulable[queued.key] = queued
+        queue.move_all(ClusterEvent("AssignedPod", "Delete"), None, None)
+        assert asked == ["c"]
+        assert queue.pending_pods()["gated"] == ["default/a", "default/b"]
+        assert queue.pending_pods()["active"] == ["default/c"]
 
     with_queue(body)
 

@@ -9,7 +9,7 @@ import click
 
 from lifecycle.cli.refusal import refusals
 from lifecycle.cli.server_options import server_options, server_settings
-from lifecycle.cli.up import run_cluster
+from lifecycle.cli.up import begin_to_load, run_cluster
 
 
 @click.command()
@@ -26,6 +26,7 @@ def apiserver(
     /readyz and /metrics are there, too. Others can come: `lifecycle run` has ours.
     Several of it may share one etcd, if they share one --cert-dir.
     """
+    begin_to_load()
     with refusals():
         from lifecycle.cluster.cluster_config import COMPONENTS, ClusterConfig
 

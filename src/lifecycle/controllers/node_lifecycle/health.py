@@ -62,7 +62,10 @@ class NodeHealth:
 
     def overdue(self, node: Object, now: float) -> bool:
         """Whether it has been silent for too long."""
-        return now > self.probe_timestamp + self.grace_period(node)
+        heard_of = self.probe_timestamp
+        if now <= heard_of + NODE_MONITOR_GRACE_PERIOD:  # the shorter of the two
+            return False
+        return now > heard_of + self.grace_period(node)
 
 
 def first_health(node: Object, now: float) -> NodeHealth:

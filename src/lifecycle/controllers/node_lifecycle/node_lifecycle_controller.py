@@ -191,7 +191,7 @@ class NodeLifecycleController:
         nodes = self._nodes.indexer.list()
         for node in nodes:
             was_ready = _is_ready(node)
-            is_ready = await self._update_health(node)
+            is_ready = await self._update_health(node, was_ready)
             if EXCLUDE_DISRUPTION not in (node["metadata"].get("labels") or {}):
                 ready_in.setdefault(zone_key(node), []).append(is_ready)
             name = node["metadata"]["name"]
@@ -210,16 +210,18 @@ class NodeLifecycleController:
                 self._arm(zone_key(node))
         await self._handle_disruption(ready_in, nodes)
 
-    async def _update_health(self, node: Object) -> bool:
+    async def _update_health(self, node: Object, was_ready: bool) -> bool:
         """Whether the node is ready, after declaring it Unknown if it has been silent
         for too long.
         """
         name, now = node["metadata"]["name"], self._clock.now()
-        health = self._health.setdefault(name, first_health(node, now))
+        health = self._health.get(name)
+        if health is None:
+            health = self._health[name] = first_health(node, now)
         lease = self._leases.indexer.get_by_key(f"kube-node-lease/{name}")
         health.observe(node, lease, now)
         if not health.overdue(node, now):
-            return _is_ready(node)
+            return was_ready
         conditions = unknown_conditions(node, now)
         if conditions is not None:
             copy = mutable_copy(node)
@@ -229,9 +231,7 @@ class NodeLifecycleController:
                     self._nodes.resource, copy, subresource="status"
                 )
             except StatusError:
-                return _is_ready(
-                    node
-                )  # it changed meanwhile; the next look decides anew
+                return was_ready  # it changed meanwhile; the next look decides anew
             ready = get_condition(updated, "Ready")
             health.heartbeat = (
                 ready.get("lastHeartbeatTime") if ready is not None else None

@@ -18,7 +18,7 @@ in parallel. `SignPlugin` is in `batch/`.
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
 
 from lifecycle.api.http.wire import Object
@@ -52,6 +52,12 @@ class PreEnqueuePlugin(Plugin):
     def pre_enqueue(self, pod: Object) -> Status | None:
         """None to let it in. Must be quick: informers wait for it."""
         raise NotImplementedError
+
+    def kept_out(self) -> Collection[str]:
+        """Uids of pods that it would not let in now. About these it is not asked one by
+        one whenever something changes; about all others it is.
+        """
+        return ()
 
 
 class QueueSortPlugin(Plugin):

@@ -114,11 +114,13 @@ class PodInfo:
         "requests",
         "required_affinity_terms",
         "required_anti_affinity_terms",
+        "uid",
     )
 
     def __init__(self, pod: Object, before: PodInfo | None = None) -> None:
         metadata = pod["metadata"]
         self.key = f"{metadata['namespace']}/{metadata['name']}"
+        self.uid: str = metadata.get("uid", self.key)
         self.pod = pod
         spec = pod["spec"]
         self.priority = int(spec.get("priority") or 0)
@@ -144,11 +146,6 @@ class PodInfo:
             self.required_anti_affinity_terms, self.preferred_anti_affinity_terms = (
                 _terms(pod, anti)
             )
-
-    @property
-    def uid(self) -> str:
-        """The pod's uid."""
-        return str(self.pod["metadata"].get("uid", self.key))
 
     def required_anti_affinity_about(self, pod: Object) -> Sequence[AffinityTerm]:
         """Of the required anti-affinity terms those that may match a pod."""

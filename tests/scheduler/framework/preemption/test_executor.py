@@ -189,27 +189,74 @@ def test_what_is_over_is_over_when_the_news_of_the_last_victim_is_here() -> None
         scene.factory.start()
         await asyncio.sleep(1)
         executor = scene.executor
-        assert not executor._is_seen_going(victim)
-        executor._preempting["vip"] = None
-        assert executor.is_pod_running_preemption("vip"), "others are told first"
-        executor._preempting["vip"] = victim
-        assert executor.is_pod_running_preemption("vip")
         reborn = {**victim.pod, "metadata": {**victim.pod["metadata"], "uid": "another"}}
         going = {**victim.pod, "metadata": {**victim.pod["metadata"], "deletionTimestamp": "2026-01-01T00:00:00Z"}}
-        for news in (going, reborn):
-            scene.api.write("MODIFIED", PODS, news)
+        executor._running["vip"] = None
+        for verb, news in (("MODIFIED", going), ("MODIFIED", reborn), ("DELETED", victim.pod)):
+            assert executor.is_pod_running_preemption("vip"), "others are told first"
+            executor._wait_for("vip", victim)
+            assert executor.is_pod_running_preemption("vip")
+            scene.api.write(verb, PODS, news)
             await asyncio.sleep(1)
             assert not executor.is_pod_running_preemption("vip")
-        scene.api.write("MODIFIED", PODS, victim.pod)
+            executor._running["vip"] = None
+            executor._wait_for("vip", victim)
+            assert not executor.is_pod_running_preemption("vip"), "it was heard of before"
+            assert executor._waiting_for == {}
+            scene.api.write("MODIFIED" if verb == "MODIFIED" else "ADDED", PODS, victim.pod)
+            await asyncio.sleep(1)
+            executor._running["vip"] = None
+        assert len(informer.indexer.list()) == 1
+        await scene.factory.stop()
+
+    run_virtual(main())
+
+
+def test_who_has_begun_to_preempt_anew_waits_no_longer_for_the_victim_before() -> None:
+    async def main() -> None:
+        scene = Scene(informers=True)
+        assert scene.factory is not None
+        before = scene.plant("v")
+        scene.factory.informer(PODS)
+        scene.factory.start()
         await asyncio.sleep(1)
-        del executor._preempting["vip"]
-        executor._unheard["vip"] = victim
+        executor = scene.executor
+        executor._running["vip"] = None
+        executor._wait_for("vip", before)
+        executor._running["vip"] = None
+        scene.api.write("DELETED", PODS, before.pod)
+        await asyncio.sleep(1)
         assert executor.is_pod_running_preemption("vip")
-        scene.api.write("DELETED", PODS, victim.pod)
+        assert executor._waiting_for == {}
+        await scene.factory.stop()
+
+    run_virtual(main())
+
+
+def test_of_who_waits_nobody_looks_after_each_at_each_change() -> None:
+    """A thousand may wait, and each of them has a few victims: what is heard of others costs them nothing."""
+
+    async def main() -> None:
+        scene = Scene(informers=True)
+        assert scene.factory is not None
+        victims = [scene.plant(f"v{number}") for number in range(50)]
+        others = [scene.plant(f"o{number}") for number in range(20)]
+        scene.factory.informer(PODS)
+        scene.factory.start()
         await asyncio.sleep(1)
-        assert informer.indexer.list() == []
-        assert not executor.is_pod_running_preemption("vip")
-        assert executor._unheard == {}
+        executor = scene.executor
+        for victim in victims:
+            executor._running[victim.uid] = None
+            executor._wait_for(victim.uid, victim)
+        looked: list[str] = []
+        seen = executor._is_seen_going
+        executor._is_seen_going = lambda last: bool(looked.append(last.key)) or seen(last)  # type: ignore[method-assign]
+        for other in others:
+            scene.api.write("DELETED", PODS, other.pod)
+        scene.api.write("DELETED", PODS, victims[7].pod)
+        await asyncio.sleep(1)
+        assert looked == [victims[7].key]
+        assert set(executor.running) == {victim.uid for victim in victims} - {victims[7].uid}
         await scene.factory.stop()
 
     run_virtual(main())

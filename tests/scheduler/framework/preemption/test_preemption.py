@@ -293,18 +293,20 @@ def test_a_preemptor_stays_out_until_the_news_of_its_last_victim_is_here() -> No
         handle.answer.set()
         victims = [PodInfo(running(name, "n", 1, "2")) for name in ("one", "other")]
         known: dict[str, Any] = {victim.key: victim.pod for victim in victims}
-        indexer = SimpleNamespace(get_by_key=known.get)
-        handle.informers = SimpleNamespace(informer=lambda _: SimpleNamespace(indexer=indexer))  # type: ignore[assignment]
+        tell: dict[str, Any] = {}
+        informer = SimpleNamespace(indexer=SimpleNamespace(get_by_key=known.get), add_event_handler=tell.update)
+        handle.informers = SimpleNamespace(informer=lambda _: informer)  # type: ignore[assignment]
         plugin = DefaultPreemption(handle)  # type: ignore[arg-type]
         preemptor = PodInfo(important())
         plugin._executor.prepare(preemptor, Candidate("n", victims, 0))
         await asyncio.sleep(1)
         assert handle.told == ["one", "other"]
         assert plugin.pre_enqueue(preemptor.pod) is not None, "the cache still counts them"
-        del known[victims[0].key]
+        tell["delete"](known.pop(victims[0].key))
         assert plugin.pre_enqueue(preemptor.pod) is not None
         other = known[victims[1].key]
         known[victims[1].key] = {**other, "metadata": {**other["metadata"], "uid": "its successor"}}
+        tell["update"](other, known[victims[1].key])
         assert plugin.pre_enqueue(preemptor.pod) is None
         assert handle.activated == [], "the news itself brings it back"
 

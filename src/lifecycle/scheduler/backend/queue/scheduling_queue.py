@@ -23,7 +23,7 @@ that back-off times are aligned to.
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Collection, Mapping
 
 from lifecycle.api.http.wire import Object
 from lifecycle.api.loop.clock import Clock
@@ -173,13 +173,19 @@ class SchedulingQueue:
         self.moves += 1
         if not self._unschedulable:
             return
-        caring: dict[PreEnqueuePlugin, bool] = {}
+        kept_out: dict[PreEnqueuePlugin, Collection[str] | None] = {}
         for queued in list(self._unschedulable.values()):
             gate = queued.gating_plugin
             if gate is not None and event is not FORCE_ACTIVATE:
-                if gate not in caring:
-                    caring[gate] = self._cares(queued, gate, event)
-                if not caring[gate] or gate.pre_enqueue(queued.info.pod) is not None:
+                if gate not in kept_out:
+                    cares = self._cares(queued, gate, event)
+                    kept_out[gate] = gate.kept_out() if cares else None
+                kept = kept_out[gate]
+                if (
+                    kept is None
+                    or queued.info.uid in kept
+                    or gate.pre_enqueue(queued.info.pod) is not None
+                ):
                     continue  # it stays out
             if only(queued.info):
                 self._requeue(queued, event, old, new)

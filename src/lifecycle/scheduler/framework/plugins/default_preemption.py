@@ -14,7 +14,7 @@ Upstream: `pkg/scheduler/framework/plugins/defaultpreemption/default_preemption.
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Collection, Mapping
 
 from lifecycle.api.http.wire import Object
 from lifecycle.scheduler.framework.cycle_state import CycleState
@@ -88,6 +88,10 @@ class DefaultPreemption(PreEnqueuePlugin, PostFilterPlugin, EnqueueExtensions):
         if self._executor.is_pod_running_preemption(pod["metadata"].get("uid", "")):
             return self._waits
         return None
+
+    def kept_out(self) -> Collection[str]:
+        """All of whom victims are still being told."""
+        return self._executor.running
 
     def events_to_register(self) -> Mapping[ClusterEvent, QueueingHintFn]:
         """A pod that is kept out looks up when one has gone; whether that helps, those

@@ -15,7 +15,7 @@ Upstream: `pkg/scheduler/framework/preemption/executor.go` (`prepareCandidateAsy
 from __future__ import annotations
 
 import logging
-from functools import cached_property
+from collections.abc import Collection
 
 from lifecycle.api.http.wire import Object
 from lifecycle.api.resources import resource
@@ -41,12 +41,20 @@ class Executor:
         self._plugin_name = plugin_name
         self._handle = handle
         self._tasks = BackgroundTasks()
-        self._preempting: dict[str, PodInfo | None] = {}
-        """Uid of the preemptor → the last victim, once it is only about that one."""
-        self._unheard: dict[str, PodInfo] = {}
-        """The same of preemptions that are over, while the news of that is on its way:
-        until then the cache counts the victim, and a try would be in vain.
+        self._running: dict[str, PodInfo | None] = {}
+        """Uid of the preemptor → the last victim, once it is only about that one; also
+        when it has been told already and only the news of that is on its way: until
+        then the cache counts the victim, and a try would be in vain.
         """
+        self._waiting_for: dict[str, set[str]] = {}
+        """Key of such a last victim → uids of preemptors."""
+        self._pods: Store | None = None
+        """The pods as this process has heard of them."""
+        if handle.informers is not None:
+            informer = handle.informers.informer(resource("pods"))
+            self._pods = informer.indexer
+            # heard here before the queue hears of it: plugins are made first
+            informer.add_event_handler(update=self._heard, delete=self._heard)
 
     async def close(self) -> None:
         """Stop what is under way."""
@@ -61,7 +69,7 @@ class Executor:
             if not victim.pod["metadata"].get("deletionTimestamp")
         ]
         if client is not None and victims:
-            self._preempting[info.uid] = None
+            self._running[info.uid] = None
             work = self._run(client, info, victims, candidate.node)
             self._tasks.start(work, f"preemption for {info.key}")
 
@@ -69,20 +77,45 @@ class Executor:
         """Whether victims of the pod are still being told. Of the last one the news may
         be here before the answer: then it is told.
         """
-        if uid in self._preempting:
-            last = self._preempting[uid]
-            return last is None or not self._is_seen_going(last)
-        if uid in self._unheard and self._is_seen_going(self._unheard[uid]):
-            del self._unheard[uid]
-        return uid in self._unheard
+        return uid in self._running
 
-    @cached_property
-    def _pods(self) -> Store | None:
-        """The pods as this process has heard of them."""
-        informers = self._handle.informers
-        if informers is None:
-            return None
-        return informers.informer(resource("pods")).indexer
+    @property
+    def running(self) -> Collection[str]:
+        """Uids of all these pods."""
+        return self._running.keys()
+
+    def _heard(self, pod: Object, newer: Object | None = None) -> None:
+        """Of a pod that changed or is gone. Who waited for nothing else waits no more:
+        thousands may wait, so nobody looks after each of them at each change.
+        """
+        if not self._waiting_for:
+            return
+        metadata = pod["metadata"]
+        key = f"{metadata['namespace']}/{metadata['name']}"
+        for uid in tuple(self._waiting_for.get(key, ())):
+            last = self._running.get(uid)
+            if last is None or last.key != key:
+                self._forget(key, uid)  # it has begun anew
+            elif self._is_seen_going(last):
+                self._over(uid)
+
+    def _wait_for(self, uid: str, last: PodInfo) -> None:
+        if self._is_seen_going(last):
+            self._over(uid)
+        else:
+            self._running[uid] = last
+            self._waiting_for.setdefault(last.key, set()).add(uid)
+
+    def _over(self, uid: str) -> None:
+        last = self._running.pop(uid, None)
+        if last is not None:
+            self._forget(last.key, uid)
+
+    def _forget(self, victim: str, uid: str) -> None:
+        waiting = self._waiting_for.get(victim, set())
+        waiting.discard(uid)
+        if not waiting:
+            self._waiting_for.pop(victim, None)
 
     def _is_seen_going(self, victim: PodInfo) -> bool:
         if self._pods is None:
@@ -97,7 +130,7 @@ class Executor:
     async def _run(
         self, client: Client, preemptor: PodInfo, victims: list[PodInfo], node: str
     ) -> None:
-        ok, deleted = True, False
+        ok, deleted, news_is_coming = True, False, False
         try:
             nominated = self._handle.nominator.nominated_pods_for_node(node)
             for other in nominated:
@@ -105,7 +138,7 @@ class Executor:
                     ok = await self._clear_nomination(client, other) and ok
             for victim in victims:
                 if victim is victims[-1]:
-                    self._preempting[preemptor.uid] = victim
+                    self._wait_for(preemptor.uid, victim)
                 try:
                     deleted = await self._preempt_pod(client, preemptor, victim, node)
                 except (StatusError, OSError) as error:
@@ -113,12 +146,12 @@ class Executor:
                     ok = False
                     if not _is_gone(error):
                         break
+            news_is_coming = ok and deleted and self._pods is not None
         finally:
-            last = self._preempting.pop(preemptor.uid)
+            if not news_is_coming:
+                self._over(preemptor.uid)
         if not ok:
             self._handle.pod_activator.activate(preemptor.key)
-        elif deleted and last is not None and self._handle.informers is not None:
-            self._unheard[preemptor.uid] = last
 
     async def _clear_nomination(self, client: Client, info: PodInfo) -> bool:
         """Whether it could be said, or did not need to."""
