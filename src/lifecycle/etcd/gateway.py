@@ -12,13 +12,14 @@ certificates, user names, several endpoints.
 
 from __future__ import annotations
 
+import asyncio
 from base64 import b64decode, b64encode
 from collections.abc import AsyncGenerator
-from io import BytesIO
 from typing import TYPE_CHECKING, Any
 
 from lifecycle.api import fast_json
 from lifecycle.api.late_import import late_import
+from lifecycle.etcd.calls import Calls
 from lifecycle.etcd.store import (
     Event,
     KeyValue,
@@ -42,8 +43,6 @@ TIMEOUT = 30.0
 CONNECTIONS = 128
 """Calls at the same time; more wait."""
 
-LARGE = 2**20
-
 COMPACTED = "etcdserver: mvcc: required revision has been compacted"
 FUTURE = "etcdserver: mvcc: required revision is a future revision"
 NO_LEASE = str(LeaseNotFoundError())
@@ -62,27 +61,21 @@ class Gateway:
 
     def __init__(self, url: str) -> None:
         self.url = url.rstrip("/")
-        self._session = aiohttp.ClientSession(
-            connector=aiohttp.TCPConnector(limit=CONNECTIONS)
-        )
+        self._calls = Calls(self.url, CONNECTIONS)
+        # of the answers that do not end
+        self._session = aiohttp.ClientSession(connector=aiohttp.TCPConnector(limit=0))
 
     async def call(self, path: str, message: Message) -> Message:
         """One call. Raises StoreError with etcd's message, UnavailableError if there is
         no answer.
         """
-        body = fast_json.dumps(message)
-        data = (
-            body if len(body) < LARGE else BytesIO(body)
-        )  # sent in pieces, others get their turn in between
-        timeout = aiohttp.ClientTimeout(TIMEOUT)
         try:
-            async with self._session.post(
-                self.url + path, data=data, timeout=timeout
-            ) as response:
-                answer = _parsed(await response.read())
-        except (aiohttp.ClientError, OSError, TimeoutError) as error:
+            async with asyncio.timeout(TIMEOUT):
+                status, body = await self._calls.post(path, fast_json.dumps(message))
+        except OSError as error:
             raise self._unavailable(error) from None
-        if "error" in answer or response.status != 200:
+        answer = _parsed(body)
+        if "error" in answer or status != 200:
             raise error_of(answer)
         return answer
 
@@ -126,6 +119,7 @@ class Gateway:
 
     async def close(self) -> None:
         """Close all connections."""
+        await self._calls.close()
         await self._session.close()
 
     def _unavailable(self, error: BaseException) -> UnavailableError:
