@@ -19,7 +19,6 @@ from collections.abc import Callable, Collection, Mapping
 from types import MappingProxyType
 from typing import Any
 
-from lifecycle.api import fast_json
 from lifecycle.api.bounded_cache import short_pair_cache
 from lifecycle.api.fieldpath.field_sets import (
     LEAF,
@@ -29,7 +28,6 @@ from lifecycle.api.fieldpath.field_sets import (
     shared,
     union,
 )
-from lifecycle.api.known_words import KnownWords
 from lifecycle.api.schema import decode as normal_form
 from lifecycle.api.schema.empties import Empty, restored, within
 from lifecycle.api.wire import Object
@@ -44,23 +42,21 @@ from lifecycle.apiserver.managedfields.entries import (
 )
 from lifecycle.apiserver.managedfields.typed import KEYED, SET, Type, type_for
 
-STRIPPED = frozenset(
-    {
-        "name",
-        "namespace",
-        "creationTimestamp",
-        "selfLink",
-        "uid",
-        "clusterName",
-        "generation",
-        "managedFields",
-        "resourceVersion",
-    }
+_STRIPPED = (
+    "name",
+    "namespace",
+    "creationTimestamp",
+    "selfLink",
+    "uid",
+    "clusterName",
+    "generation",
+    "managedFields",
+    "resourceVersion",
 )
 STRIP_SET: Fields = {
     "f:apiVersion": {},
     "f:kind": {},
-    "f:metadata": {".": {}, **{f"f:{name}": {} for name in sorted(STRIPPED)}},
+    "f:metadata": {".": {}, **{f"f:{name}": {} for name in _STRIPPED}},
 }
 
 
@@ -170,18 +166,9 @@ def update_managed_fields(
         if live is not None
         else empty_object(new.get("apiVersion", api_version), new.get("kind", ""))
     )
-    # what a create books depends on what was sent alone
-    words = b""
-    if live is None and type_ is None and not empties:
-        words = _words(new, api_version, reset_fields)
-    key = _CREATED.key(words)
-    known = _CREATED.get(key)
     try:
-        if known is None:
-            with restored(_in_atomic_lists(new, api_version, type_, empties)):
-                known = changes(before, new, api_version, type_, reset_fields)
-            _CREATED.put(key, known)
-        changed, gone = known
+        with restored(_in_atomic_lists(new, api_version, type_, empties)):
+            changed, gone = changes(before, new, api_version, type_, reset_fields)
     except ValueError:
         return  # lists that cannot be keyed: upstream drops the tracking as well
     elsewhere: dict[str, Fields] = {}
@@ -203,17 +190,6 @@ def update_managed_fields(
     )
     if managed:
         metadata["managedFields"] = encode(managed)
-
-
-_CREATED: KnownWords[tuple[Fields, Fields]] = KnownWords()
-
-
-def _words(new: Object, api_version: str, reset_fields: Fields) -> bytes:
-    """An object of a kind that is built in, but for those of its fields that are
-    nobody's.
-    """
-    metadata = {k: v for k, v in new["metadata"].items() if k not in STRIPPED}
-    return fast_json.dumps([api_version, reset_fields, {**new, "metadata": metadata}])
 
 
 def _in_atomic_lists(

@@ -58,13 +58,7 @@ def with_parts_of(old: Object, new: Object, depth: int = DEPTH) -> Object:
     """The new version, with the old one's lists and maps in the places of those that
     say the same, in the same order. What is handed in does not change.
     """
-    return {
-        key: _part(value, old.get(key), depth) if type(value) in _HAVE_PARTS else value
-        for key, value in new.items()
-    }
-
-
-_HAVE_PARTS = (dict, list)
+    return {key: _part(value, old.get(key), depth) for key, value in new.items()}
 
 
 def _part(new: Any, old: Any, depth: int) -> Any:

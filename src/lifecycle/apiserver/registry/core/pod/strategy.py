@@ -25,13 +25,11 @@ from lifecycle.apiserver.registry.core.pod.match_label_keys import (
     merge_match_label_keys,
 )
 from lifecycle.apiserver.registry.core.pod.resize import RESIZE
-from lifecycle.apiserver.registry.core.pod.spec_words import spec_words
 from lifecycle.apiserver.registry.core.pod.status import STATUS
 from lifecycle.apiserver.registry.core.pod.table import PRINTER
 from lifecycle.apiserver.registry.core.pod.template import name_warnings
 from lifecycle.apiserver.registry.core.pod.validation import validate, validate_update
 from lifecycle.apiserver.registry.core.pod.warnings import get_warnings_for_pod
-from lifecycle.apiserver.registry.rest.faultless import Faultless
 from lifecycle.apiserver.registry.rest.field_labels import (
     NAME,
     NAMESPACE,
@@ -115,18 +113,11 @@ def prepare_for_update(new: Object, old: Object) -> None:
             del new["spec"]["overhead"]
 
 
-_WITHOUT_WARNING = Faultless()
-
-
 def warnings_on_create(pod: Object) -> list[str]:
     """Of the name, which will be its host's, and of the specification. An update of a
     pod never warns.
     """
-    annotations = (pod.get("metadata") or {}).get("annotations")
-    words = spec_words(pod.get("spec") or {}, annotations)
-    return name_warnings(pod, "the Pod's hostname") + _WITHOUT_WARNING.find(
-        words, lambda: get_warnings_for_pod(pod)
-    )
+    return name_warnings(pod, "the Pod's hostname") + get_warnings_for_pod(pod)
 
 
 def check_graceful_delete(pod: Object, requested: int | None) -> int:

@@ -35,9 +35,7 @@ from lifecycle.apiserver.registry.core.pod.scheduling_gates import (
     validate_node_selector_mutation,
 )
 from lifecycle.apiserver.registry.core.pod.spec import validate_pod_spec
-from lifecycle.apiserver.registry.core.pod.spec_words import spec_words
 from lifecycle.apiserver.registry.rest.differences import internal_difference
-from lifecycle.apiserver.registry.rest.faultless import Faultless
 from lifecycle.apiserver.registry.rest.numbers import MAX_INT32
 from lifecycle.apiserver.registry.rest.object_meta import (
     validate_core_object_meta,
@@ -57,8 +55,6 @@ _UPDATABLE = ",".join(
     )
 )
 
-_FAULTLESS = Faultless()
-
 
 def validate_metadata_and_spec(pod: Object) -> list[FieldError]:
     """What holds at any time. Upstream: `validatePodMetadataAndSpec`."""
@@ -69,12 +65,8 @@ def validate_metadata_and_spec(pod: Object) -> list[FieldError]:
             meta["annotations"], spec, "metadata.annotations"
         )
     is_mirror = MIRROR in (meta.get("annotations") or ())
-    name = meta.get("name", "")
-    errors += _FAULTLESS.find(
-        spec_words(spec, bool(name), is_mirror),
-        lambda: validate_pod_spec(
-            spec, "spec", pod_name=name, in_pod=True, is_mirror=is_mirror
-        ),
+    errors += validate_pod_spec(
+        spec, "spec", pod_name=meta.get("name", ""), in_pod=True, is_mirror=is_mirror
     )
     if not spec.get("serviceAccountName"):
         for index, volume in enumerate(spec.get("volumes") or ()):
