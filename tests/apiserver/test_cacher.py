@@ -27,7 +27,7 @@ from lifecycle.apiserver.storage.cache_reader import CacheReader
 from lifecycle.apiserver.storage.cacher import cache_watcher, event_window
 from lifecycle.apiserver.storage.cacher import cacher as cacher_module
 from lifecycle.apiserver.storage.cacher.cache_watcher import AT_A_TIME, CacheWatcher, Criteria
-from lifecycle.apiserver.storage.cacher.cached_object import Cached, with_resource_version
+from lifecycle.apiserver.storage.cacher.cached_object import Cached, Writing, with_resource_version
 from lifecycle.apiserver.storage.cacher.cacher import Cacher
 from lifecycle.apiserver.storage.stats import SAMPLE, Stats, StorageStats
 from lifecycle.etcd.codec import encode_value
@@ -169,7 +169,10 @@ def test_a_version_that_is_not_stored_shares_what_the_stored_one_has_decoded() -
             revision = await store.put(key, encode_value(obj))
             assert revision is not None
             metadata = {**obj["metadata"], "resourceVersion": str(revision)}
-            stored.written(Cached(key, {**obj, "metadata": metadata}, revision))
+            handed = Cached(key, {**obj, "metadata": metadata}, revision)
+            writing = Writing(key, encode_value(obj), lambda _: handed)
+            stored.begin_write(writing)
+            stored.end_write(writing, revision)
 
         def seen(cacher: Cacher) -> Object:
             cacher.catch_up()

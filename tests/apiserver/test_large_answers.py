@@ -66,3 +66,26 @@ def test_who_has_gone_gets_nothing_more_and_keeps_nobodys_turn() -> None:
         assert b"".join(there.pieces) == b"x" * (PIECE + 1)
 
     asyncio.run(scene())
+
+
+def test_for_a_client_that_reads_everything_no_clock_is_set(monkeypatch: pytest.MonkeyPatch) -> None:
+    set_for: list[float] = []
+    timeout_at = asyncio.timeout_at
+
+    def counted(when: float) -> asyncio.Timeout:
+        set_for.append(when)
+        return timeout_at(when)
+
+    monkeypatch.setattr(asyncio, "timeout_at", counted)
+
+    class Slow(Incoming):
+        async def drain(self) -> None:
+            await asyncio.sleep(0)
+
+    async def scene() -> None:
+        incoming: Any
+        for incoming, clocks in ((Incoming([]), 0), (Slow([]), 3)):
+            await LargeAnswers().write(incoming, b"x" * 3 * PIECE)
+            assert len(set_for) == clocks
+
+    asyncio.run(scene())

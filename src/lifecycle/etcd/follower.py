@@ -98,7 +98,8 @@ class Follower:
         try:
             yield
         finally:
-            answered.set_result(None)
+            if not answered.done():  # who waited for it may have been told to end
+                answered.set_result(None)
             under_way.remove(answered)
             if not under_way:
                 self._under_way.pop(key, None)
@@ -118,7 +119,7 @@ class Follower:
                             for answered in tuple(
                                 self._under_way.get(event.kv.key, ())
                             ):
-                                await asyncio.wait([answered])
+                                await answered
                         self._feed(events)
             except CompactedError as error:
                 await self._start_over(error)

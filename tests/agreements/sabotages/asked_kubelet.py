@@ -9,7 +9,6 @@ from functools import wraps
 from typing import Any
 
 import pytest
-from lifecycle.agreements.asked_programs import asked
 
 from lifecycle.agreements.apiserver.aggregated_servers import aggregation_agreement
 from lifecycle.agreements.asked_programs import asked

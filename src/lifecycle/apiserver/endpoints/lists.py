@@ -97,9 +97,9 @@ class ListEndpoint:
                 200, {"Content-Type": accepted.media_type}, obj=obj, size=page.size
             )
         if accepted.media_type == JSON:
-            size = page.size if page.past else page.size // JOINED
-            if self._kept(scope, page):
-                size = 0
+            size = 0  # it lies ready
+            if self._kept(scope, page) is None:
+                size = page.size if page.past else page.size // JOINED
             body = await beside(size, self._join, scope, page)
             return Response(200, {"Content-Type": JSON}, body=body)
         obj = self.list_object(scope.resource, page.rows, page.metadata)

@@ -45,7 +45,7 @@ from lifecycle.apiserver.registry.rest.strategy import Strategy
 from lifecycle.apiserver.registry.rest.update import before_update, validate_update
 from lifecycle.apiserver.registry.scope import RequestScope
 from lifecycle.apiserver.registry.shared_parts import Siblings, with_parts_of
-from lifecycle.apiserver.storage.cacher.cached_object import Cached
+from lifecycle.apiserver.storage.cacher.cached_object import Cached, Writing
 from lifecycle.apiserver.storage.cacher.cacher import Cacher
 from lifecycle.etcd.codec import JSON, encode_value
 from lifecycle.etcd.keys import registry_key
@@ -435,6 +435,10 @@ class ResourceStore:
         with span("apiserver", "storage"):
             media_type = self.environment.media_type
             value = await beside(size, encode_value, stored, media_type, size)
+            known = value if stored is obj and media_type == JSON else None
+            writing = Writing(
+                key, value, lambda at: self._stamped(key, obj, at, known, len(value))
+            )
             with span(
                 "etcd", "txn", key=key, uid=obj["metadata"].get("uid", "")
             ) as recorded:
@@ -443,20 +447,28 @@ class ResourceStore:
                 lease = (
                     await self.environment.leases.get_lease(self.ttl) if self.ttl else 0
                 )
-                revision = await self.environment.store.put(
-                    key, value, expected=expected, lease=lease
-                )
-        if revision is None:
-            return None
-        written = self.as_written(obj)
-        stamped = {
-            **written,
-            "metadata": in_go_order(
-                {**written["metadata"], "resourceVersion": str(revision)}
-            ),
-        }
-        known = value if stored is obj and media_type == JSON else None
-        return self.cacher.written(Cached(key, stamped, revision, known, len(value)))
+                return await self._put(writing, expected, lease)
+
+    async def _put(self, writing: Writing, expected: int, lease: int) -> Cached | None:
+        """The write itself. The watch cache is told before: it may hear of it first."""
+        revision = None
+        self.cacher.begin_write(writing)
+        try:
+            revision = await self.environment.store.put(
+                writing.key, writing.value, expected=expected, lease=lease
+            )
+        finally:
+            written = self.cacher.end_write(writing, revision)
+        return written
+
+    def _stamped(
+        self, key: str, obj: Object, revision: int, known: bytes | None, size: int
+    ) -> Cached:
+        """What was written, as the revision made it. `known`: its JSON as stored."""
+        shown = self.as_written(obj)
+        metadata = {**shown["metadata"], "resourceVersion": str(revision)}
+        shown = {**shown, "metadata": in_go_order(metadata)}
+        return Cached(key, shown, revision, known, size)
 
     async def erase(self, key: str, stored: Cached) -> int | None:
         """Delete on condition that nothing happened since; the revision, or None."""

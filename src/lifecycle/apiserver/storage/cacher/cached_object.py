@@ -117,6 +117,26 @@ class Shown(Cached):
         return namespace
 
 
+class Writing:
+    """What is on its way to the store: the bytes, and what will be in the cache once
+    they have a revision. Who hears first of the write makes that, be it the writer or
+    the watch; the other has the same.
+    """
+
+    __slots__ = ("_at", "_made", "key", "value")
+
+    def __init__(self, key: str, value: bytes, at: Callable[[int], Cached]) -> None:
+        self.key, self.value, self._at = key, value, at
+        self._made: Cached | None = None
+
+    def at(self, revision: int) -> Cached:
+        """As that revision wrote it."""
+        made = self._made
+        if made is None or made.revision != revision:
+            self._made = made = self._at(revision)
+        return made
+
+
 def with_resource_version(value: bytes, obj: Object) -> bytes | None:
     """A stored value completed to the object's JSON without encoding it again; None if
     its uid is not where we look for it.

@@ -33,7 +33,12 @@ from lifecycle.apiserver.storage.cacher.cache_watcher import (
     Criteria,
     as_of,
 )
-from lifecycle.apiserver.storage.cacher.cached_object import Cached, Change, Shown
+from lifecycle.apiserver.storage.cacher.cached_object import (
+    Cached,
+    Change,
+    Shown,
+    Writing,
+)
 from lifecycle.apiserver.storage.cacher.event_window import EventWindow
 from lifecycle.apiserver.storage.cacher.indexed_watchers import IndexedWatchers
 from lifecycle.apiserver.storage.cacher.store_indexer import StoreIndexer
@@ -83,6 +88,7 @@ class Cacher:
         self._watchers = IndexedWatchers(by_node=by_node)
         self.window = EventWindow()
         self._written: dict[int, Cached] = {}
+        self._on_their_way: dict[str, list[Writing]] = {}
         self._line: deque[Event] = deque()  # told, and not here yet
         self._early: dict[int, Cached | Exception] = {}  # of these, what is read
         self._settling = asyncio.Lock()
@@ -197,6 +203,7 @@ class Cacher:
                     and len(kv.value) > LARGE
                     and kv.mod_revision not in self._written
                     and kv.mod_revision not in self._early
+                    and self._on_its_way(kv) is None
                 ):
                     read = await beside(len(kv.value), self._read, kv)
                     if kv.mod_revision > self.revision:
@@ -270,18 +277,44 @@ class Cacher:
         """What a revision wrote, if it is here already: its writer has handed it over,
         or it is still the newest under its key.
         """
-        cached = self._written.get(kv.mod_revision) or self._objects.get(kv.key)
+        cached = (
+            self._written.get(kv.mod_revision)
+            or self._on_its_way(kv)
+            or self._objects.get(kv.key)
+        )
         if cached is None or cached.revision != kv.mod_revision:
             return None
         return cached
 
-    def written(self, cached: Cached) -> Cached:
-        """The writer hands over what it wrote, so that nobody has to decode it again.
-        Returns the same.
+    def begin_write(self, writing: Writing) -> None:
+        """The writer hands over what it writes, so that nobody has to decode it again.
+        A store somewhere else may tell of the write before it answers the writer.
         """
-        if cached.revision > self.revision:
-            self._written[cached.revision] = cached
+        self._on_their_way.setdefault(writing.key, []).append(writing)
+
+    def end_write(self, writing: Writing, revision: int | None) -> Cached | None:
+        """The store has answered: what is in the cache from that revision on. None:
+        nothing was written.
+        """
+        under_way = self._on_their_way[writing.key]
+        under_way.remove(writing)
+        if not under_way:
+            del self._on_their_way[writing.key]
+        if revision is None:
+            return None
+        cached = writing.at(revision)
+        if revision > self.revision:
+            self._written[revision] = cached
         return cached
+
+    def _on_its_way(self, kv: KeyValue) -> Cached | None:
+        """What the store tells of, if it is just being written here: whoever else wrote
+        the very same bytes wrote the same object.
+        """
+        for writing in self._on_their_way.get(kv.key, ()):
+            if writing.value == kv.value:
+                return writing.at(kv.mod_revision)
+        return None
 
     def _apply(self, batch: Iterable[Event]) -> None:
         now = asyncio.get_running_loop().time()
@@ -290,7 +323,7 @@ class Cacher:
             revision = kv.mod_revision
             self.events_received += 1
             previous = self._objects.get(kv.key)
-            written = self._written.pop(revision, None)
+            written = self._written.pop(revision, None) or self._on_its_way(kv)
             self.unreadable.discard(kv.key)
             current = (written or self._told(kv)) if event.type == "PUT" else None
             if previous is not None:
