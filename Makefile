@@ -38,8 +38,7 @@ TRUST_NOBODY := SSL_CERT_FILE=/dev/null
 
 test: $(READY) ## every test this machine can run; says what it could not
 	$(BIN)/ruff check . && $(BIN)/ruff format --check .
-	($(BIN)/lint-imports && $(BIN)/mypy) & types=$$!; $(TRUST_NOBODY) $(BIN)/pytest $(TRIES) -n auto --maxprocesses 6 --dist loadgroup -m "not alone" --ignore tests/clients --ignore tests/book/test_site.py --ignore tests/book/test_live_cells.py --ignore tests/book/test_playground_page.py --ignore tests/book/test_pdf_file.py --ignore tests/book/test_epub_file.py $(IN_A_TAB:%=--ignore %); tests=$$?; wait $$types && exit $$tests  # who reads whom and which types, on one core only, beside them; the site: `make book`; the files: `make pdf`, `make epub`; other people's programs: `make clients`; in WebAssembly: `make tab`
-	$(BIN)/pytest $(TRIES) -n0 -m alone tests/live
+	(nice -n 19 $(BIN)/lint-imports && nice -n 19 $(BIN)/mypy) & types=$$!; $(TRUST_NOBODY) $(BIN)/pytest $(TRIES) -n auto --maxprocesses 6 --dist loadgroup -m "not alone" --ignore tests/clients --ignore tests/book/test_site.py --ignore tests/book/test_live_cells.py --ignore tests/book/test_playground_page.py --ignore tests/book/test_pdf_file.py --ignore tests/book/test_epub_file.py $(IN_A_TAB:%=--ignore %); tests=$$?; [ $$tests != 0 ] || { $(BIN)/pytest $(TRIES) -n0 -m alone tests/live; tests=$$?; }; wait $$types && exit $$tests  # who reads whom and which types: in the time that nobody else takes, to the last test; the site: `make book`; the files: `make pdf`, `make epub`; other people's programs: `make clients`; in WebAssembly: `make tab`
 
 lint: $(READY) ## only the static checks
 	$(BIN)/ruff check . && $(BIN)/ruff format --check . && $(BIN)/mypy && $(BIN)/lint-imports

@@ -31,17 +31,33 @@ THE_HOST = (
 HOST_LABS = tuple(f"[{Path(path).stem}]" for path in THE_HOST if path.startswith("labs/"))
 """How tests are called that run a lab's cells in their own process."""
 
-LONG = (
+WAITING = (
     "the host",
+    "tests/apiserver/test_attacks.py",
+    "tests/live/",
+    "tests/pytest_plugin/",
+    "tests/cluster/test_hollow",
+    "tests/cluster/test_kubectl",
+    "tests/cluster/test_secrets_appear_nowhere.py",
+    "tests/cluster/test_without_extras.py",
+    "tests/kubectl/test_nodes_beside_real_kubectl.py",
+    "tests/faults/",
+    "tests/cli/",
+    "tests/differential/test_differential.py",
+    "tests/book/test_commands_to_type.py",
+)
+"""Tests that mostly wait for other programs and for time to pass, which is not virtual there. One half of the workers may do so, and the
+other half computes meanwhile: if all wait at once, the machine does nothing, and what they wait for comes later."""
+
+LONG = (
+    *WAITING,
     "tests/tab/",
     "tests/notebooks/test_labs_ask.py",
     "tests/agreements/test_every_row_can_go_red.py",
     "tests/mutants/",
-    "tests/live/",
+    "tests/chaos/",
     "tests/cluster/",
-    "tests/faults/",
     "tests/book/",
-    "tests/cli/",
     "tests/compare/",
     "tests/claims/",
     "tests/kubectl/test_describe_beside_real_kubectl.py",
@@ -58,11 +74,13 @@ BY_TABLE = "tests/agreements/test_every_row_can_go_red.py"
 
 
 class LongestFirst(OrderedDict[str, dict[str, bool]]):
-    """What is still to be given to a worker."""
+    """What is still to be given to a worker. `enough_wait`: it goes to one that had better compute."""
+
+    enough_wait = False
 
     def popitem(self, last: bool = True) -> tuple[str, dict[str, bool]]:
         """The next one, whichever end is asked for."""
-        scope = min(self, key=place)
+        scope = min(self, key=lambda scope: (self.enough_wait and scope.startswith(WAITING), place(scope)))
         return scope, self.pop(scope)
 
 
@@ -91,7 +109,7 @@ class ByFile(LoadFileScheduling):
 
     def __init__(self, config: pytest.Config, log: Any) -> None:
         super().__init__(config, log)
-        self.workqueue = LongestFirst()
+        self.workqueue: LongestFirst = LongestFirst()
 
     def add_node_collection(self, node: Any, collection: Sequence[str]) -> None:
         """See `Numbered`."""
@@ -106,6 +124,13 @@ class ByFile(LoadFileScheduling):
         work = self.assigned_work.get(node, {})
         if all(work.get(scope, {"not its own": False}).values()):
             del work[scope]
+
+    def _assign_work_unit(self, node: Any) -> None:
+        """See `WAITING`."""
+        others = [work for other, work in self.assigned_work.items() if other is not node]
+        waiting = sum(any(scope.startswith(WAITING) for scope in work) for work in others)
+        self.workqueue.enough_wait = waiting >= len(self.assigned_work) / 2
+        super()._assign_work_unit(node)
 
     def _split_scope(self, nodeid: str) -> str:
         if nodeid.startswith(THE_HOST) or (nodeid.startswith(BY_TEST) and nodeid.endswith(HOST_LABS)):
