@@ -40,7 +40,7 @@ WAITING = (
     "tests/cluster/test_kubectl",
     "tests/cluster/test_secrets_appear_nowhere.py",
     "tests/cluster/test_without_extras.py",
-    "tests/kubectl/test_nodes_beside_real_kubectl.py",
+    "kubectl's two",
     "tests/faults/",
     "tests/cli/",
     "tests/differential/test_differential.py",
@@ -60,7 +60,6 @@ LONG = (
     "tests/book/",
     "tests/compare/",
     "tests/claims/",
-    "tests/kubectl/test_describe_beside_real_kubectl.py",
     "labs/",
 )
 """What takes long is begun first, longest first: whoever is ready last keeps the others waiting. How long something takes cannot be
@@ -71,6 +70,26 @@ BY_TEST = ("tests/notebooks/test_labs_ask.py", "tests/mutants/test_mutants.py", 
 
 BY_TABLE = "tests/agreements/test_every_row_can_go_red.py"
 """A long file in which the tests of one table share the table of unbroken components."""
+
+
+BESIDE_KUBECTL = tuple(
+    f"tests/kubectl/test_{name}.py"
+    for name in (
+        "beside_real_kubectl",
+        "describe_beside_real_kubectl",
+        "exec_beside_real_kubectl",
+        "explain",
+        "lines_beside_real_kubectl",
+        "logs_beside_real_kubectl",
+        "manifests_beside_real_kubectl",
+        "nodes_beside_real_kubectl",
+        "patch_beside_real_kubectl",
+        "rarer_lines_beside_real_kubectl",
+        "templates_beside_real_kubectl",
+        "wait_beside_real_kubectl",
+    )
+)
+"""Files that ask one cluster with pods in it (`both` in tests/kubectl/conftest.py), which goes when somebody else's turn comes."""
 
 
 class LongestFirst(OrderedDict[str, dict[str, bool]]):
@@ -135,6 +154,8 @@ class ByFile(LoadFileScheduling):
     def _split_scope(self, nodeid: str) -> str:
         if nodeid.startswith(THE_HOST) or (nodeid.startswith(BY_TEST) and nodeid.endswith(HOST_LABS)):
             return "the host"
+        if nodeid.startswith(BESIDE_KUBECTL):
+            return "kubectl's two"
         if nodeid.startswith(BY_TABLE):
             return f"{BY_TABLE} {nodeid.partition('[')[2].partition('-')[0].rstrip(']')}"
         return nodeid if nodeid.startswith(BY_TEST) else str(super()._split_scope(nodeid))

@@ -7,7 +7,18 @@ from types import SimpleNamespace
 import pytest
 
 from tests.conftest import ROOT
-from tests.sharing_out import BY_TABLE, BY_TEST, HOST_LABS, LONG, THE_HOST, WAITING, ByFile, LongestFirst, Numbered
+from tests.sharing_out import (
+    BESIDE_KUBECTL,
+    BY_TABLE,
+    BY_TEST,
+    HOST_LABS,
+    LONG,
+    THE_HOST,
+    WAITING,
+    ByFile,
+    LongestFirst,
+    Numbered,
+)
 
 
 class Sharing(ByFile):
@@ -15,7 +26,7 @@ class Sharing(ByFile):
         pass
 
 
-@pytest.mark.parametrize("path", [path for path in (*THE_HOST, *LONG, *BY_TEST, BY_TABLE) if path != "the host"])
+@pytest.mark.parametrize("path", [path for path in (*THE_HOST, *LONG, *BY_TEST, BY_TABLE) if "/" in path])
 def test_what_is_named_is_there(path: str) -> None:
     assert list(ROOT.glob(f"{path}*"))
 
@@ -40,12 +51,21 @@ def test_the_longest_is_begun_first_and_the_others_in_their_order() -> None:
         ("tests/cri/test_wire.py::test_a", "the host"),
         (f"tests/notebooks/test_labs_ask.py::test_a{HOST_LABS[0]}", "the host"),
         ("tests/notebooks/test_labs_ask.py::test_a[probes]", "tests/notebooks/test_labs_ask.py::test_a[probes]"),
+        ("tests/kubectl/test_explain.py::test_a", "kubectl's two"),
         (f"{BY_TABLE}::test_a[dns_agreement-another name]", f"{BY_TABLE} dns_agreement"),
         (f"{BY_TABLE}::test_b[dns_agreement]", f"{BY_TABLE} dns_agreement"),
     ],
 )
 def test_what_belongs_together_goes_to_one_worker(nodeid: str, scope: str) -> None:
     assert Sharing()._split_scope(nodeid) == scope
+
+
+def test_who_asks_the_cluster_with_two_kubectls_goes_to_one_worker() -> None:
+    """It is made for one file after the other as long as nothing else comes between them."""
+    files = (ROOT / "tests/kubectl").glob("test_*.py")
+    assert [str(file.relative_to(ROOT)) for file in sorted(files) if "both: Both" in file.read_text()] == sorted(
+        BESIDE_KUBECTL
+    )
 
 
 def test_a_test_is_found_where_it_stands_first() -> None:
