@@ -42,7 +42,8 @@ MOST_TESTS = $(TRUST_NOBODY) $(BIN)/pytest -m "not alone" --ignore tests/clients
 
 test: $(READY) ## every test this machine can run; says what it could not
 	$(BIN)/ruff check . && $(BIN)/ruff format --check .
-	(nice -n 19 $(BIN)/lint-imports && nice -n 19 $(BIN)/mypy) & types=$$!; [ -d tests/api/__pycache__ ] || $(MOST_TESTS) --collect-only >/dev/null; $(MOST_TESTS) $(TRIES) -n auto --maxprocesses 6 --dist loadgroup; tests=$$?; [ $$tests != 0 ] || { $(BIN)/pytest $(TRIES) -n0 -m alone tests/live; tests=$$?; }; wait $$types && exit $$tests  # who reads whom and which types: in the time that nobody else takes, to the last test; the site: `make book`; the files: `make pdf`, `make epub`; other people's programs: `make clients`; in WebAssembly: `make tab`
+	(nice -n 19 $(BIN)/lint-imports && nice -n 19 $(BIN)/mypy) & types=$$!; [ -d tests/api/__pycache__ ] || $(MOST_TESTS) --collect-only >/dev/null; $(MOST_TESTS) $(TRIES) -n auto --maxprocesses 6 --dist loadgroup; tests=$$?; wait $$types && exit $$tests  # who reads whom and which types: in the time that nobody else takes; the site: `make book`; the files: `make pdf`, `make epub`; other people's programs: `make clients`; in WebAssembly: `make tab`
+	$(BIN)/pytest $(TRIES) -n0 -m alone tests/live
 
 lint: $(READY) ## only the static checks
 	$(BIN)/ruff check . && $(BIN)/ruff format --check . && $(BIN)/mypy && $(BIN)/lint-imports
