@@ -36,9 +36,13 @@ book: $(READY) ## run every chapter, build the HTML, check it
 # No test trusts the authorities that this machine trusts: several hundred processes need not read them, a tenth of a second each.
 TRUST_NOBODY := SSL_CERT_FILE=/dev/null
 
+# On a fresh checkout one process compiles the tests and reads what Hypothesis takes from them, before there are workers: four would do it
+# four times, fourteen seconds each.
+MOST_TESTS = $(TRUST_NOBODY) $(BIN)/pytest -m "not alone" --ignore tests/clients $(patsubst %,--ignore tests/book/test_%.py,site live_cells playground_page pdf_file epub_file) $(IN_A_TAB:%=--ignore %)
+
 test: $(READY) ## every test this machine can run; says what it could not
 	$(BIN)/ruff check . && $(BIN)/ruff format --check .
-	($(BIN)/lint-imports && $(BIN)/mypy) & types=$$!; $(TRUST_NOBODY) $(BIN)/pytest $(TRIES) -n auto --maxprocesses 6 --dist loadgroup -m "not alone" --ignore tests/clients --ignore tests/book/test_site.py --ignore tests/book/test_live_cells.py --ignore tests/book/test_playground_page.py --ignore tests/book/test_pdf_file.py --ignore tests/book/test_epub_file.py $(IN_A_TAB:%=--ignore %); tests=$$?; wait $$types && exit $$tests  # who reads whom and which types, on one core only, beside them; the site: `make book`; the files: `make pdf`, `make epub`; other people's programs: `make clients`; in WebAssembly: `make tab`
+	(nice -n 19 $(BIN)/lint-imports && nice -n 19 $(BIN)/mypy) & types=$$!; [ -d tests/api/__pycache__ ] || $(MOST_TESTS) --collect-only >/dev/null; $(MOST_TESTS) $(TRIES) -n auto --maxprocesses 6 --dist loadgroup; tests=$$?; wait $$types && exit $$tests  # who reads whom and which types: in the time that nobody else takes; the site: `make book`; the files: `make pdf`, `make epub`; other people's programs: `make clients`; in WebAssembly: `make tab`
 	$(BIN)/pytest $(TRIES) -n0 -m alone tests/live
 
 lint: $(READY) ## only the static checks

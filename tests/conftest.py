@@ -16,6 +16,7 @@ from typing import Any
 import pytest
 from hypothesis import HealthCheck, settings
 
+from tests.fewer_words import speak_less
 from tests.files_in_memory import use_memory
 from tests.second_try import pytest_runtest_setup as pytest_runtest_setup
 from tests.watchman import pytest_timeout_set_timer as pytest_timeout_set_timer
@@ -47,6 +48,11 @@ def pytest_xdist_make_scheduler(config: pytest.Config, log: Any) -> Any:
 def pytest_xdist_auto_num_workers(config: pytest.Config) -> int | None:
     """`-n auto` is more workers than there are cores: four parts in ten of the time they wait, for real programs and containers."""
     return None if "PYTEST_XDIST_AUTO_NUM_WORKERS" in os.environ else (os.cpu_count() or 1) + 2
+
+
+def pytest_sessionstart(session: pytest.Session) -> None:
+    """A worker does not tell what nobody asks."""
+    speak_less(session.config)
 
 
 def pytest_collection_finish() -> None:

@@ -31,20 +31,35 @@ THE_HOST = (
 HOST_LABS = tuple(f"[{Path(path).stem}]" for path in THE_HOST if path.startswith("labs/"))
 """How tests are called that run a lab's cells in their own process."""
 
-LONG = (
+WAITING = (
     "the host",
+    "tests/apiserver/test_attacks.py",
+    "tests/live/",
+    "tests/pytest_plugin/",
+    "tests/cluster/test_hollow",
+    "tests/cluster/test_kubectl",
+    "tests/cluster/test_secrets_appear_nowhere.py",
+    "tests/cluster/test_without_extras.py",
+    "kubectl's two",
+    "tests/faults/",
+    "tests/cli/",
+    "tests/differential/test_differential.py",
+    "tests/book/test_commands_to_type.py",
+)
+"""Tests that mostly wait for other programs and for time to pass, which is not virtual there. One half of the workers may do so, and the
+other half computes meanwhile: if all wait at once, the machine does nothing, and what they wait for comes later."""
+
+LONG = (
+    *WAITING,
     "tests/tab/",
     "tests/notebooks/test_labs_ask.py",
     "tests/agreements/test_every_row_can_go_red.py",
     "tests/mutants/",
-    "tests/live/",
+    "tests/chaos/",
     "tests/cluster/",
-    "tests/faults/",
     "tests/book/",
-    "tests/cli/",
     "tests/compare/",
     "tests/claims/",
-    "tests/kubectl/test_describe_beside_real_kubectl.py",
     "labs/",
 )
 """What takes long is begun first, longest first: whoever is ready last keeps the others waiting. How long something takes cannot be
@@ -57,12 +72,34 @@ BY_TABLE = "tests/agreements/test_every_row_can_go_red.py"
 """A long file in which the tests of one table share the table of unbroken components."""
 
 
+BESIDE_KUBECTL = tuple(
+    f"tests/kubectl/test_{name}.py"
+    for name in (
+        "beside_real_kubectl",
+        "describe_beside_real_kubectl",
+        "exec_beside_real_kubectl",
+        "explain",
+        "lines_beside_real_kubectl",
+        "logs_beside_real_kubectl",
+        "manifests_beside_real_kubectl",
+        "nodes_beside_real_kubectl",
+        "patch_beside_real_kubectl",
+        "rarer_lines_beside_real_kubectl",
+        "templates_beside_real_kubectl",
+        "wait_beside_real_kubectl",
+    )
+)
+"""Files that ask one cluster with pods in it (`both` in tests/kubectl/conftest.py), which goes when somebody else's turn comes."""
+
+
 class LongestFirst(OrderedDict[str, dict[str, bool]]):
-    """What is still to be given to a worker."""
+    """What is still to be given to a worker. `enough_wait`: it goes to one that had better compute."""
+
+    enough_wait = False
 
     def popitem(self, last: bool = True) -> tuple[str, dict[str, bool]]:
         """The next one, whichever end is asked for."""
-        scope = min(self, key=place)
+        scope = min(self, key=lambda scope: (self.enough_wait and scope.startswith(WAITING), place(scope)))
         return scope, self.pop(scope)
 
 
@@ -91,7 +128,7 @@ class ByFile(LoadFileScheduling):
 
     def __init__(self, config: pytest.Config, log: Any) -> None:
         super().__init__(config, log)
-        self.workqueue = LongestFirst()
+        self.workqueue: LongestFirst = LongestFirst()
 
     def add_node_collection(self, node: Any, collection: Sequence[str]) -> None:
         """See `Numbered`."""
@@ -107,9 +144,18 @@ class ByFile(LoadFileScheduling):
         if all(work.get(scope, {"not its own": False}).values()):
             del work[scope]
 
+    def _assign_work_unit(self, node: Any) -> None:
+        """See `WAITING`."""
+        others = [work for other, work in self.assigned_work.items() if other is not node]
+        waiting = sum(any(scope.startswith(WAITING) for scope in work) for work in others)
+        self.workqueue.enough_wait = waiting >= len(self.assigned_work) / 2
+        super()._assign_work_unit(node)
+
     def _split_scope(self, nodeid: str) -> str:
         if nodeid.startswith(THE_HOST) or (nodeid.startswith(BY_TEST) and nodeid.endswith(HOST_LABS)):
             return "the host"
+        if nodeid.startswith(BESIDE_KUBECTL):
+            return "kubectl's two"
         if nodeid.startswith(BY_TABLE):
             return f"{BY_TABLE} {nodeid.partition('[')[2].partition('-')[0].rstrip(']')}"
         return nodeid if nodeid.startswith(BY_TEST) else str(super()._split_scope(nodeid))

@@ -294,7 +294,7 @@ explain deploy --api-version=apps/v9
 wait
 wait pods lonely
 wait pods lonely --for=x
-wait pods lonely --for=jsonpath={.a}
+wait pods lonely --for=jsonpath={.a} --timeout=1s
 wait pods lonely --for=jsonpath={.status.nope}=x --timeout=-1x
 wait pods --all --for=delete --timeout=x
 patch deploy web
