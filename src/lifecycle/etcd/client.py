@@ -11,6 +11,7 @@ v1.36. Left out: client certificates, user names, several endpoints.
 from __future__ import annotations
 
 import asyncio
+import os
 import ssl
 from collections.abc import AsyncGenerator, Mapping
 from pathlib import Path
@@ -79,6 +80,7 @@ class Client:
     """A connection to one etcd. `close()` when done."""
 
     def __init__(self, url: str) -> None:
+        os.environ.setdefault("GRPC_VERBOSITY", "ERROR")  # news of connections is ours
         self.url = url.rstrip("/")
         parts = urlsplit(self.url)
         secure = parts.scheme == "https"
