@@ -12,7 +12,7 @@ from __future__ import annotations
 from typing import Any
 
 from lifecycle.agreements.own_server import own_server
-from lifecycle.agreements.replica_sets import RecordedJourney
+from lifecycle.agreements.recorded_journey import RecordedJourney
 from lifecycle.agreements.scheduling import noted, pods_of
 from lifecycle.api.resources import resource
 from lifecycle.api.wire import Object, Request, Response

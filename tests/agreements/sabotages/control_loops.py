@@ -381,8 +381,14 @@ JUDGED = (
             ),
             Sabotage(
                 "an event is told twice",
-                "agreements.deployments._message",
-                afterwards(lambda message, *_: message and f"{message}!"),
+                "agreements.deployments._told",
+                afterwards(lambda events, *_: events * 2),
+                ("each event it wrote or raised",),
+            ),
+            Sabotage(
+                "scaling is told as a warning",
+                "agreements.deployments._told",
+                afterwards(lambda events, *_: [{**event, "type": "Warning"} for event in events]),
                 ("each event it wrote or raised",),
             ),
             Sabotage(
@@ -431,8 +437,20 @@ JUDGED = (
             ),
             Sabotage(
                 "events are told of the pod",
-                "agreements.replica_sets.object_reference",
+                "agreements.told_events.object_reference",
                 afterwards(lambda reference, *_: {**reference, "kind": "Pod"}),
+                ("each event it wrote",),
+            ),
+            Sabotage(
+                "each event is told twice",
+                "agreements.replica_sets._told",
+                afterwards(lambda events, *_: events * 2),
+                ("each event it wrote",),
+            ),
+            Sabotage(
+                "the eleventh of a kind is combined, not the tenth",
+                "client.event_correlator.AGGREGATE_MAX_EVENTS",
+                11,
                 ("each event it wrote",),
             ),
             Sabotage(

@@ -9,7 +9,7 @@ from typing import Any
 
 from lifecycle.agreements.binding import NODES, PODS, binding_request
 from lifecycle.agreements.own_server import own_server
-from lifecycle.agreements.replica_sets import RecordedJourney
+from lifecycle.agreements.recorded_journey import RecordedJourney
 from lifecycle.agreements.scheduling import pods_of
 from lifecycle.api.resources import resource
 from lifecycle.api.wire import Object
