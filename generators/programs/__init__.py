@@ -40,6 +40,7 @@ from generators.programs import (
     queued,
     resized,
     retries,
+    rolled,
     sampled,
     scheduling,
     schemas,
@@ -74,6 +75,10 @@ def generate(programs: Path, kubectls: Path) -> Iterator[tuple[str, bytes]]:
     yield f"{newest}/flags.jsonl", lines(flags.answers(programs), "flags", ours)
     with ControlPlane(programs) as plane:
         server = plane.api_server("main")
+        yield (
+            f"{newest}/rolled.jsonl",
+            lines(rolled.answers(plane, server), "roll-outs set up by hand", ours),
+        )
         about = "deployments, replica sets and owners"
         yield (
             f"{newest}/controllers.jsonl",

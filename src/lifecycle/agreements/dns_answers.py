@@ -15,15 +15,9 @@ the second in which CoreDNS last heard of a change.
 from __future__ import annotations
 
 import random
-import random
 from collections import Counter
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
-
-import dns.edns
-import dns.flags
-import dns.message
-import dns.rcode
 
 import dns.edns
 import dns.flags

@@ -54,6 +54,9 @@ STEP = 0.15
 PHASES = "phases on the way, in order"
 STATES = "state of each container in the end"
 EVENTS = "what events say of them"
+OF_THE_MOMENT = ("containerID", "startedAt", "finishedAt", "imageID")
+"""What differs each time, and what only an image's registry knows."""
+TOKEN_VOLUME = re.compile(r"kube-api-access-\w+")
 NOT_RUN = re.compile(r"^lifecycle: .*: not run: hollow", re.MULTILINE)
 """What a hollow container prints instead of what it cannot play."""
 LOGS = "what their logs say, or why there are none"
@@ -185,6 +188,25 @@ async def _log(client: Any, pod: str, container: str) -> str:
     if response.stream is None:
         return (response.body or b"").decode()
     return b"".join([piece async for piece in response.stream]).decode()
+
+
+def container_facts(status: Object) -> dict[str, Object]:
+    """All that is said of each container, but for times, ids and addresses."""
+    return {
+        container["name"]: _lasting(container)
+        for key in ("initContainerStatuses", "containerStatuses")
+        for container in status.get(key) or ()
+    }
+
+
+def _lasting(value: Any) -> Any:
+    if isinstance(value, dict):
+        return {k: _lasting(v) for k, v in value.items() if k not in OF_THE_MOMENT}
+    if isinstance(value, list):
+        return [_lasting(each) for each in value]
+    if isinstance(value, str):
+        return TOKEN_VOLUME.sub("kube-api-access-*", value)
+    return value
 
 
 def container_states(status: Object) -> dict[str, Object]:
@@ -438,7 +460,7 @@ def _in_the_end(ours: Played, theirs: Played, name: str) -> tuple[Any, Any]:
     mine, other = ours.pods.get(name), theirs.pods.get(name)
     if other is not None and not restarts(other):
         status = mine["status"] if mine else {}
-        return container_states(status), container_states(other["status"])
+        return container_facts(status), container_facts(other["status"])
     return _ever(ours, name), _ever(theirs, name)
 
 
@@ -462,7 +484,7 @@ def event_texts(played: Played) -> set[str]:
         name = event["involvedObject"]["name"]
         if event["source"].get("component") == "kubelet" and name in uids:
             text = event["message"].replace(uids[name], "UID")
-            text = re.sub(r"kube-api-access-\w+", "kube-api-access-*", text)
+            text = TOKEN_VOLUME.sub("kube-api-access-*", text)
             text = re.sub(r"\d+\.\d+\.\d+\.\d+", "IP", text)
             texts.add(f"{name}: {event['type']} {event['reason']} {text}")
     return texts

@@ -21,6 +21,7 @@ from lifecycle.agreements.informers import WEATHER, informer_agreement
 from lifecycle.agreements.leader_election import LEASES, NAME, NAMESPACE, leader_election_agreement
 from lifecycle.agreements.replica_sets import VICTIMS, replica_set_agreement
 from lifecycle.agreements.request_counts import cost_agreement
+from lifecycle.agreements.rolled import rolled_agreement
 from lifecycle.agreements.sampled_nodes import sampled_nodes_agreement
 from lifecycle.agreements.scheduling import scheduling_agreement
 from lifecycle.agreements.scheduling_queue import recorded_moves, scheduling_queue_agreement
@@ -163,6 +164,22 @@ def goes_on_without_the_lease(real: Any) -> Any:
     return renew
 
 
+def as_if_all_were_there(real: Any) -> Any:
+    def reconcile(control: Any, everything: Any, old: Any, new_rs: Object, d: Object) -> Any:
+        said = {**new_rs["status"], "availableReplicas": new_rs["spec"]["replicas"]}
+        return real(control, everything, old, {**new_rs, "status": said}, d)
+
+    return reconcile
+
+
+def looks_before_each(real: Any) -> Any:
+    async def written(self: Any, lease: Object) -> Any:
+        await self._client.get(LEASES, NAME, NAMESPACE)
+        return await real(self, lease)
+
+    return written
+
+
 def looks_twice(real: Any) -> Any:
     async def acquire(self: Any) -> None:
         with suppress(StatusError):
@@ -211,6 +228,56 @@ JUDGED = (
                 "cluster.follow.run_kubectl",
                 Wrapped(lambda real: lambda argv, client, *, out, err: real(argv, client, out=err, err=err)),
                 (f"{PRINTED}$",),
+            ),
+        ),
+    ),
+    Judged(
+        "rolled_agreement",
+        rolled_agreement,
+        sabotages=(
+            Sabotage(
+                "one revision more is kept",
+                "controllers.deployment.deployment_control.by_revision",
+                afterwards(lambda alive, *_: alive[1:]),
+                ("(one|none) is kept$",),
+                because="in both there are old ReplicaSets to be removed",
+            ),
+            Sabotage(
+                "what the new one lacks is not held against the budget",
+                "controllers.deployment.rolling.reconcile_old_replica_sets",
+                Wrapped(as_if_all_were_there),
+                (
+                    r"\| (the new ones are not ready|too slow|a failure|an old failure|a quarter|a quarter of three|another template)$",
+                    r"\| (back again|larger, half way|no deadline|nobody is ready|not ready, old and new|two of one template)$",
+                    r"\| (slow, and not too slow|somebody's reasons|two old ones|two old ones, one not ready)$",
+                ),
+                because="in each of these the new one has fewer available than it wants",
+            ),
+            Sabotage(
+                "deadlines are never over",
+                "controllers.deployment.progress.deployment_timed_out",
+                constant(False),
+                (r"\| too slow$",),
+            ),
+            Sabotage(
+                "failures are nobody else's business",
+                "controllers.deployment.progress.replica_failures",
+                constant([]),
+                ("failure$",),
+                because="whether the new ReplicaSet or an old one fails",
+            ),
+            Sabotage(
+                "why something was done is forgotten",
+                "controllers.deployment.revisions._copy_deployment_annotations",
+                constant(False),
+                ("somebody's reasons$",),
+            ),
+        ),
+        answers=(
+            Answers(
+                "what is there afterwards",
+                "",
+                called("agreements.rolled.after", lambda after, *_: {**after, "sets": {}}),
             ),
         ),
     ),
@@ -266,6 +333,19 @@ JUDGED = (
                 "client.leader_election.LeaderElector.renew",
                 Wrapped(goes_on_without_the_lease),
                 ("writes himself",),
+            ),
+            Sabotage(
+                "whoever waits looks ten times as often",
+                "client.leader_election.JITTER",
+                -0.9,
+                ("both run",),
+            ),
+            Sabotage(
+                "a lease is read before each renewal",
+                "client.leader_election.LeaderElector._write",
+                Wrapped(looks_before_each),
+                ("both run", "deletes the Lease"),
+                because="a renewal is a write, also of a lease that is gone",
             ),
             Sabotage(
                 "one look too many before the first lease",
