@@ -252,9 +252,9 @@ CASES: dict[str, list[Case]] = {
              put("kind", value="Deployment")),
     ],
     "event counts": [
-        Case(event(1), event(4), put("count", value=5)),
-        Case(event(1, "Pulled"), event(2, "Pulled"), put("count", value=3)),
-        Case(event(3, "ScalingReplicaSet"), event(3, "ScalingReplicaSet"), put("count", value=4)),
+        Case(event(1), event(4), put("count", value=8)),
+        Case(event(1, "Pulled"), event(2, "Pulled"), put("count", value=4)),
+        Case(event(1, "Pulled"), event(2, "Pulled"), put("reason", value="ScalingReplicaSet")),
     ],
     "ages": [
         Case(table("5m", columns=("Age",)), table("7m3s", columns=("Age",)),

@@ -35,6 +35,7 @@ from lifecycle.cluster.cluster_config import ClusterConfig
 from lifecycle.cluster.rehearsal import on_virtual_time
 from lifecycle.compare import AgreementTable
 from lifecycle.compare.compare import Comparison, compare
+from lifecycle.compare.field_rules import EventCount
 from lifecycle.inspector import Recording
 from lifecycle.kubelet.active_deadline import ActiveDeadlineHandler
 from lifecycle.kubelet.kubelet_pods.phase import get_phase
@@ -382,10 +383,8 @@ def add_played(table: AgreementTable, ours: Played, theirs: Played) -> None:
         here, there = f"{len(ours.pods)} pods", f"{len(theirs.pods)} pods"
         table.add("kubelet", question, here, there, comparison)
     our_texts, their_texts = event_texts(ours), event_texts(theirs)
-    events = Comparison()
-    for text in sorted({*our_texts, *their_texts}):
-        events.field(text, text in our_texts, text in their_texts)
     here, there = f"{len(our_texts)} texts", f"{len(their_texts)} texts"
+    events = compare(_counted(our_texts), _counted(their_texts), path="")
     table.add("kubelet", EVENTS, here, there, events)
     logs = Comparison()
     for name, container in sorted({*ours.logs, *theirs.logs}):
@@ -476,15 +475,24 @@ def _in_words(states: dict[str, Object]) -> str:
     )
 
 
-def event_texts(played: Played) -> set[str]:
-    """What the kubelet's events say, each beginning with the pod's name."""
+def event_texts(played: Played) -> Counter[str]:
+    """What the kubelet's events say, each beginning with the pod's name, and how often
+    they were told.
+    """
     uids = {name: pod["metadata"]["uid"] for name, pod in played.pods.items()}
-    texts = set()
+    texts: Counter[str] = Counter()
     for event in played.events:
         name = event["involvedObject"]["name"]
         if event["source"].get("component") == "kubelet" and name in uids:
             text = event["message"].replace(uids[name], "UID")
             text = TOKEN_VOLUME.sub("kube-api-access-*", text)
             text = re.sub(r"\d+\.\d+\.\d+\.\d+", "IP", text)
-            texts.add(f"{name}: {event['type']} {event['reason']} {text}")
+            texts[f"{name}: {event['type']} {event['reason']} {text}"] += event["count"]
     return texts
+
+
+def _counted(texts: Counter[str]) -> Object:
+    """With counts that may differ as they do between recordings."""
+    return {
+        text: EventCount().told(count, text.split()[2]) for text, count in texts.items()
+    }
