@@ -20,6 +20,7 @@ from generators.programs import (
     aggregated,
     api_server,
     audited,
+    chosen,
     collected,
     controllers,
     cpus,
@@ -78,6 +79,10 @@ def generate(programs: Path, kubectls: Path) -> Iterator[tuple[str, bytes]]:
         yield (
             f"{newest}/rolled.jsonl",
             lines(rolled.answers(plane, server), "roll-outs set up by hand", ours),
+        )
+        yield (
+            f"{newest}/chosen.jsonl",
+            lines(chosen.answers(plane, server), "pods that go first", ours),
         )
         about = "deployments, replica sets and owners"
         yield (

@@ -15,6 +15,7 @@ import pytest
 
 from lifecycle.agreements import request_counts, services
 from lifecycle.agreements.binding import binding_agreement
+from lifecycle.agreements.chosen import chosen_agreement
 from lifecycle.agreements.decisions import mirroring_agreement, scaling_agreement
 from lifecycle.agreements.deployments import QUESTIONS, deployment_agreement
 from lifecycle.agreements.informers import WEATHER, informer_agreement
@@ -228,6 +229,37 @@ JUDGED = (
                 "cluster.follow.run_kubectl",
                 Wrapped(lambda real: lambda argv, client, *, out, err: real(argv, client, out=err, err=err)),
                 (f"{PRINTED}$",),
+            ),
+        ),
+    ),
+    Judged(
+        "chosen_agreement",
+        chosen_agreement,
+        sabotages=(
+            Sabotage(
+                "costs are not looked at",
+                "controllers.replicaset.victim_ranking._deletion_cost",
+                constant(0),
+                ("a low cost", "a cost of nothing", "five of nine"),
+                because="in each of these somebody says what losing it costs",
+            ),
+            Sabotage(
+                "relatives are not looked at",
+                "agreements.chosen.get_pods_to_delete",
+                beforehand(lambda pods, related, diff, now: (pods, pods, diff, now)),
+                (r"beside relatives$",),
+            ),
+            Sabotage(
+                "restarts are not counted",
+                "controllers.replicaset.victim_ranking._restarts",
+                constant((0, 0)),
+                (r"\| (restarted|a restarted sidecar|two on a node)$",),
+                because="in each of these somebody else goes whose containers were restarted less often",
+            ),
+        ),
+        answers=(
+            Answers(
+                "whom it chooses", "", called("agreements.chosen.our_choice", lambda names, *_: [*names, "spoilt"])
             ),
         ),
     ),
