@@ -6,6 +6,7 @@ from __future__ import annotations
 
 import time
 from collections.abc import Iterator
+from functools import partial
 from typing import Any
 
 from generators.programs.answer import Answer
@@ -117,11 +118,8 @@ def answers(plane: ControlPlane, server: Server) -> Iterator[Answer]:
     before = {room: _pods(admin, room) for room in rooms.values()}
     manager = plane.controller_manager(server, "--controllers=replicaset-controller")
     for what, room in rooms.items():
-        gone = CASES[what][0]
-        until(
-            f"pods of {room} to go",
-            lambda r=room, n=gone: len(_gone(admin, r, before[r])) >= n,
-        )
+        test = partial(_are_gone, admin, room, before[room], CASES[what][0])
+        until(f"pods of {room} to go", test)
     time.sleep(2)
     for what, room in rooms.items():
         chosen = _gone(admin, room, before[room])
@@ -226,6 +224,10 @@ def _gone(admin: Connection, room: str, before: list[Object]) -> list[str]:
     ]
     names = [each["metadata"]["name"] for each in before]
     return [name for name in names if name not in left]
+
+
+def _are_gone(admin: Connection, room: str, before: list[Object], many: int) -> bool:
+    return len(_gone(admin, room, before)) >= many
 
 
 def _when(admin: Connection, room: str) -> float:

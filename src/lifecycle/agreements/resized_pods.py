@@ -199,7 +199,7 @@ def told_since(answers: list[Object]) -> list[Object]:
     """The same, but of events only what was told in each step, and how often."""
     known: Counter[str] = Counter()
     for each in answers:
-        told = Counter(each["events"])
+        told: Counter[str] = Counter(each["events"])
         each["events"] = dict(told - known)
         known |= told
     return answers
