@@ -12,13 +12,14 @@ from typing import Any
 from generators.programs.answer import Answer
 from generators.programs.connection import Connection
 from generators.programs.control_plane import ControlPlane, Server, until
-from lifecycle.agreements.chosen import GRACE, bare
+from lifecycle.agreements.chosen import GRACE, bare, counted_status
 from lifecycle.api.clock import parse_time
 
 WHO = "kube-controller-manager v1.36.2"
 APPS = "/apis/apps/v1/namespaces"
 LONG_AGO, LATELY = "2026-01-01T00:00:00Z", "2026-11-29T00:00:00Z"
 ABOUT_AS_LONG = "2026-01-09T00:00:00Z"
+MONTH, TIER = 30 * 86400, {"tier": "front"}
 OLDER = 20.0
 """Seconds until all pods are of about the same age."""
 COST = "controller.kubernetes.io/pod-deletion-cost"
@@ -33,9 +34,11 @@ def pod(
     cost: str = "",
     restarts: int = 0,
     of_sidecar: int = 0,
+    labelled: bool = True,
 ) -> Object:
-    """A pod; `ready`: since when, if it is."""
+    """A pod; `ready`: since when, if it is; `labelled` as the template says."""
     return {
+        "labelled": labelled,
         "node": node,
         "phase": phase,
         "ready": ready,
@@ -76,6 +79,7 @@ CASES: dict[str, tuple[int, list[Object], list[Object]]] = {
     "restarted, and its sidecar": (1, [pod(restarts=1), pod(of_sidecar=9)], []),
     "ready since lately, or restarted": (1, [pod(ready=LATELY), pod(restarts=9)], []),
     "all": (3, [pod(), pod(cost="5"), pod(ready="")], []),
+    "a label less": (1, [pod(), pod(labelled=False), pod(restarts=1)], []),
     "one that is over": (
         1,
         [pod(), pod(restarts=1), pod(phase="Succeeded", ready="")],
@@ -123,11 +127,13 @@ def answers(plane: ControlPlane, server: Server) -> Iterator[Answer]:
     time.sleep(2)
     for what, room in rooms.items():
         chosen = _gone(admin, room, before[room])
+        seen = admin("GET", f"{APPS}/{room}/replicasets/web").body
         yield Answer(
             f"chosen/{what}",
             WHO,
             "a ReplicaSet with too many pods, made by hand, and its relatives' pods:"
-            " which of its pods are deleted",
+            " which of its pods are deleted, and what its status says of those that are"
+            " left",
             {
                 "pods": [bare(each) for each in before[room] if _is_of(each, "web")],
                 "others": [
@@ -135,6 +141,9 @@ def answers(plane: ControlPlane, server: Server) -> Iterator[Answer]:
                 ],
                 "now": _when(admin, room),
                 "chosen": sorted(chosen),
+                "replica set": {"spec": seen["spec"], "status": {}},
+                "left": [bare(e) for e in _pods(admin, room) if _is_of(e, "web")],
+                "status": counted_status(seen["status"]),
             },
         )
     plane.stop(manager)
@@ -169,14 +178,16 @@ def _make(
         "metadata": {"name": name, "labels": labels, "ownerReferences": [family]},
         "spec": {
             "replicas": replicas,
+            "minReadySeconds": MONTH,
             "selector": {"matchLabels": labels},
-            "template": {"metadata": {"labels": labels}, "spec": spec},
+            "template": {"metadata": {"labels": {**labels, **TIER}}, "spec": spec},
         },
     }
     made = admin("POST", f"{APPS}/{room}/replicasets", body).body
     mine = {**owner, "kind": "ReplicaSet", "name": name, "uid": made["metadata"]["uid"]}
     for number, wanted in enumerate(pods):
-        meta: Object = {"name": f"{name}-{number}", "labels": labels}
+        own = {**labels, **TIER} if wanted["labelled"] else labels
+        meta: Object = {"name": f"{name}-{number}", "labels": own}
         if wanted["cost"]:
             meta["annotations"] = {COST: wanted["cost"]}
         meta["ownerReferences"] = [mine]

@@ -12,7 +12,8 @@ from lifecycle.api.wire import Object
 from lifecycle.compare import AgreementTable
 from lifecycle.compare.compare import compare
 from lifecycle.compare.program_answers import ProgramAnswers
-from lifecycle.controllers.pod_readiness import is_pod_active
+from lifecycle.controllers.pod_readiness import is_pod_active, is_pod_terminating
+from lifecycle.controllers.replicaset.status import calculate_status
 from lifecycle.controllers.replicaset.victim_ranking import get_pods_to_delete
 
 GRACE = 30.0
@@ -20,8 +21,8 @@ GRACE = 30.0
 
 
 def chosen_agreement(programs: ProgramAnswers | None = None) -> AgreementTable:
-    """A row for each ReplicaSet. `programs`: whom the real controller chose; None: as
-    recorded.
+    """Two rows for each ReplicaSet: who goes, and what is said of those who are left.
+    `programs`: what the real controller did; None: as recorded.
     """
     cases = asked(programs, "chosen")
     table = AgreementTable(
@@ -30,8 +31,8 @@ def chosen_agreement(programs: ProgramAnswers | None = None) -> AgreementTable:
         f"{cases[0].program}, asked directly",
         lambda table: (
             f"{len(cases)} ReplicaSets with too many pods, which somebody has made by"
-            " hand. Whom the real controller deletes, and whom ours would have:"
-            f" {table.outcome('choices')}."
+            " hand. Whom the real controller deletes, and whom ours would have; what is"
+            f" said of those that are left: {table.outcome('answers')}."
         ),
     )
     for each in cases:
@@ -40,6 +41,9 @@ def chosen_agreement(programs: ProgramAnswers | None = None) -> AgreementTable:
         table.add(
             "chosen", what, ", ".join(mine), ", ".join(theirs), compare(mine, theirs)
         )
+        told, recorded = our_status(each.answer), each.answer["status"]
+        counts = f"{told['replicas']} pods", f"{recorded['replicas']} pods"
+        table.add("left", what, *counts, compare(told, recorded))
     return table
 
 
@@ -51,10 +55,30 @@ def our_choice(case: Object) -> list[str]:
     return sorted(pod["metadata"]["name"] for pod in victims)
 
 
+def our_status(case: Object) -> Object:
+    """What is said of the pods that are left."""
+    active = [pod for pod in case["left"] if is_pod_active(pod)]
+    terminating = sum(map(is_pod_terminating, case["left"]))
+    moment = case["now"]
+    return calculate_status(case["replica set"], active, terminating, None, moment)
+
+
+def counted_status(status: Object) -> Object:
+    """A recorded status without what is not counted."""
+    return {key: n for key, n in status.items() if key != "observedGeneration"}
+
+
 def bare(pod: Object) -> Object:
     """A pod without what has nothing to do with it."""
     meta, spec = pod["metadata"], pod["spec"]
-    kept = ("name", "uid", "creationTimestamp", "annotations")
+    kept = (
+        "name",
+        "uid",
+        "creationTimestamp",
+        "deletionTimestamp",
+        "annotations",
+        "labels",
+    )
     return {
         "metadata": {key: meta[key] for key in kept if key in meta},
         "spec": {

@@ -64,6 +64,14 @@ def tells_twice(reason: str) -> Callable[[Any], Any]:
     return make
 
 
+def told_twice(real: Any) -> Any:
+    def event(*told: Any) -> None:
+        real(*told)
+        real(*told)
+
+    return event
+
+
 def images_told_of_twice(real: Any) -> Any:
     def init(self: Any, runtime: Any, images: Any, now: Any, stats: Any, event: Any, policy: Any = None) -> None:
         def twice(*told: str) -> None:
@@ -232,6 +240,7 @@ def tells_nobody(_: Any) -> Any:
     return reconcile_state
 
 
+EVICTED = tuple(rf"\| {name}$" for name, each in asked(None, "evicted")[0].answer["after"].items() if each["turn"])
 STARTED = tuple(
     f"^{re.escape(each.question.partition('/')[2])} \\| {re.escape(step['what'])}$"
     for each in asked(None, "resized")
@@ -308,6 +317,13 @@ JUDGED = (
                 Wrapped(all_alike),
                 (r"\| (asks-for-nothing|within|important|unimportant|unimportant-within)$",),
                 because="who counts for more or less than others goes at another time, and others in between",
+            ),
+            Sabotage(
+                "that a pod is evicted is told twice",
+                "agreements.evicted_pods._Telling.pod_event",
+                Wrapped(told_twice),
+                EVICTED,
+                because="each of these pods is evicted",
             ),
         ),
         answers=(
