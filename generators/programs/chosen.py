@@ -79,6 +79,11 @@ CASES: dict[str, tuple[int, list[Object], list[Object]]] = {
     "restarted, and its sidecar": (1, [pod(restarts=1), pod(of_sidecar=9)], []),
     "ready since lately, or restarted": (1, [pod(ready=LATELY), pod(restarts=9)], []),
     "all": (3, [pod(), pod(cost="5"), pod(ready="")], []),
+    "one ready since lately is left": (
+        1,
+        [pod(ready=""), pod(ready=LATELY), pod()],
+        [],
+    ),
     "a label less": (1, [pod(), pod(labelled=False), pod(restarts=1)], []),
     "one that is over": (
         1,

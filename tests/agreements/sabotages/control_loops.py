@@ -250,6 +250,12 @@ JUDGED = (
                 (r"^chosen \| beside relatives$",),
             ),
             Sabotage(
+                "whoever is ready is available",
+                "controllers.replicaset.status.is_pod_available",
+                constant(True),
+                (r"^left \| (one ready since lately is left)$",),
+            ),
+            Sabotage(
                 "restarts are not counted",
                 "controllers.replicaset.victim_ranking._restarts",
                 constant((0, 0)),
