@@ -20,6 +20,7 @@ from generators.programs import (
     aggregated,
     api_server,
     audited,
+    chosen,
     collected,
     controllers,
     cpus,
@@ -40,6 +41,7 @@ from generators.programs import (
     queued,
     resized,
     retries,
+    rolled,
     sampled,
     scheduling,
     schemas,
@@ -74,6 +76,14 @@ def generate(programs: Path, kubectls: Path) -> Iterator[tuple[str, bytes]]:
     yield f"{newest}/flags.jsonl", lines(flags.answers(programs), "flags", ours)
     with ControlPlane(programs) as plane:
         server = plane.api_server("main")
+        yield (
+            f"{newest}/rolled.jsonl",
+            lines(rolled.answers(plane, server), "roll-outs set up by hand", ours),
+        )
+        yield (
+            f"{newest}/chosen.jsonl",
+            lines(chosen.answers(plane, server), "pods that go first", ours),
+        )
         about = "deployments, replica sets and owners"
         yield (
             f"{newest}/controllers.jsonl",

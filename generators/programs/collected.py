@@ -97,6 +97,7 @@ def answers(server: Server, programs: Path) -> Iterator[Answer]:
                 for event in events
                 if event["reason"] == "FreeDiskSpaceFailed"
                 and event["involvedObject"]["name"] == node.name
+                for _ in range(event["count"])
             ]
             yield Answer(
                 f"collected/{what}",

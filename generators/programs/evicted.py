@@ -18,6 +18,7 @@ from generators.programs.api_server import namespace
 from generators.programs.control_plane import Server, until
 from generators.programs.node import RealNode
 from lifecycle.agreements.kubelet.evicted_pods import after
+from lifecycle.kubelet.eviction.eviction_manager import REASON
 
 WHO = "kubelet v1.36.2"
 Object = dict[str, Any]
@@ -104,11 +105,16 @@ def answers(server: Server, programs: Path) -> Iterator[Answer]:
                 break
         time.sleep(25.0)
         look()
+        told: dict[str, list[str]] = {each["metadata"]["name"]: [] for each, _ in PODS}
+        for event in node.admin("GET", f"{path}/events").body["items"]:
+            if event["reason"] == REASON:
+                text = f"{event['type']} {REASON}: {event['message']}"
+                told[event["involvedObject"]["name"]] += [text] * event["count"]
         yield Answer(
             "evicted/short of memory",
             WHO,
             "pods on a node that is told that it has too little memory: whose turn it"
-            " was, and what their statuses say",
+            " was, what their statuses say, and what was told of it",
             {
                 "machine": node.machine(),
                 "settings": SETTINGS,
@@ -119,6 +125,7 @@ def answers(server: Server, programs: Path) -> Iterator[Answer]:
                         order,
                         each["metadata"]["name"],
                         statuses[each["metadata"]["name"]],
+                        told[each["metadata"]["name"]],
                     )
                     for each, _ in PODS
                 },

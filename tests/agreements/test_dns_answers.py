@@ -72,3 +72,22 @@ def test_a_record_told_twice_is_a_difference() -> None:
     answer = several("A")
     answer.sections["answer"].append(answer.sections["answer"][0])
     assert judged(answer) != []
+
+
+@pytest.mark.parametrize(
+    ("what", "instead"),
+    [
+        ("flags", frozenset({"qr", "aa", "rd", "ra"})),
+        ("flags", frozenset({"qr", "rd"})),
+        ("counts", "QUERY: 1, ANSWER: 9, AUTHORITY: 0, ADDITIONAL: 1"),
+        ("question", "x. IN A"),
+        ("edns", "version: 0, flags: do; udp: 1232"),
+        ("edns", "version: 0, flags:; udp: 512"),
+        ("cookie", "(good)"),
+    ],
+)
+def test_what_is_no_record_is_compared_as_well(what: str, instead: object) -> None:
+    answer = several("A")
+    assert judged(answer) == []
+    setattr(answer, what, instead)
+    assert [each.partition(":")[0].rpartition("/")[2] for each in judged(answer)] == [what]

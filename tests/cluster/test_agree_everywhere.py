@@ -31,6 +31,8 @@ EXPLAINED: dict[str, dict[str, int]] = {
         "crash-loop-caught-at-another-turn": 10,
         "crash-loop-a-turn-further": 2,
         "crash-loop-in-managed-fields": 4,
+        "crash-loop-told-more-often": 4,
+        "mounts-are-tried-a-little-late": 1,
         "programs-do-not-run": 11,
     },
     "objects": {},

@@ -26,6 +26,8 @@ def resolver(search: str = "a.example b.example", server: str = "192.0.2.53", op
     return f"search {search}\nnameserver {server}\noptions {options}\n{hosts}"
 
 
+EVENTS = "GET /api/v1/namespaces/kubelet/events"
+LOST, WAITS = (f"/body/items/kubelet {pod}.<hash>" for pod in ("post-start-http", "missing-volume"))
 CASES: dict[str, tuple[str, tuple[str, str], Told, list[Told]]] = {
     "preemption-victim": (
         "scheduling", (KIND, KIND),
@@ -62,6 +64,17 @@ CASES: dict[str, tuple[str, tuple[str, str], Told, list[Told]]] = {
         [(PODS, "/body/items/kubelet post-start-http/status/containerStatuses/0/restartCount", 7, 1),
          (PODS, "/body/items/kubelet plain/status/containerStatuses/0/restartCount", 2, 1),
          (PODS, "/body/items/kubelet post-start-http/status/containerStatuses/0/containerID", "containerd://<id>", GONE)],
+    ),
+    "crash-loop-told-more-often": (
+        "kubelet", (EMBEDDED, KIND), (EVENTS, f"{LOST} FailedPostStartHook PostStartHook failed/count", "<count>", "<count>"),
+        [(EVENTS, f"{LOST} Started Container started/count", "<count>", "<count>"),
+         (EVENTS, f"{LOST} FailedPostStartHook PostStartHook failed/message", "<count>", "<count>"),
+         (EVENTS, f"{LOST} FailedPostStartHook PostStartHook failed/count", "<count>", GONE)],
+    ),
+    "mounts-are-tried-a-little-late": (
+        "kubelet", (EMBEDDED, KIND), (EVENTS, f"{WAITS} FailedMount MountVolume.SetUp failed/count", "<count>", "<count>"),
+        [(EVENTS, f"{WAITS} Scheduled Successfully assigned/count", "<count>", "<count>"),
+         (EVENTS, f"{WAITS} FailedMount MountVolume.SetUp failed/count", "<count>", GONE)],
     ),
     "crash-loop-in-managed-fields": (
         "kubelet", (KIND, KIND),
@@ -154,10 +167,10 @@ CASES: dict[str, tuple[str, tuple[str, str], Told, list[Told]]] = {
     "probe-before-the-program-listens": (
         "kubelet", ("lifecycle", KIND),
         ("what events say of them", "/readiness-fails: Warning Unhealthy Readiness probe failed: "
-         'Get "http://IP:80/nope": dial tcp IP:80: connect: connection refused', False, True),
+         'Get "http://IP:80/nope": dial tcp IP:80: connect: connection refused', GONE, "<count>"),
         [("what events say of them", "/readiness-fails: Warning Unhealthy Readiness probe failed: "
-          'Get "http://IP:80/nope": dial tcp IP:80: connect: connection refused', True, False),
-         ("what events say of them", "/plain: Warning Unhealthy Readiness probe failed", False, True)],
+          'Get "http://IP:80/nope": dial tcp IP:80: connect: connection refused', "<count>", GONE),
+         ("what events say of them", "/plain: Warning Unhealthy Readiness probe failed", GONE, "<count>")],
     ),
     "programs-that-look-at-their-machine": (
         "kubelet", ("lifecycle", KIND), ("what their logs say, or why there are none", "/two/probe", "(empty)", "<html>"),

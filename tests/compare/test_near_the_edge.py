@@ -149,8 +149,8 @@ EDGES: dict[str, list[tuple[str, Case]]] = {
         ("seconds that nobody prints after three hours", Case(table("5m", columns=("Age",)), table("7m3s", columns=("Age",)),
          put("rows", 0, "cells", 0, value="5h3s"))),
         ("seen last before it was seen first",
-         Case(table("5m (x3 over 6m)", "r", "o", columns=("Last Seen", "Reason", "Object")),
-              table("6m (x4 over 9m)", "r", "o", columns=("Last Seen", "Reason", "Object")),
+         Case(table("5m (x3 over 6m)", "Pulled", "o", columns=("Last Seen", "Reason", "Object")),
+              table("6m (x4 over 9m)", "Pulled", "o", columns=("Last Seen", "Reason", "Object")),
               put("rows", 0, "cells", 0, value="7m (x3 over 6m)"))),
     ],
     "hashes over an address": [

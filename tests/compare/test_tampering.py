@@ -31,6 +31,7 @@ ELSEWHERE = {
     "order between Services, from a Go map",
     "order of CNI arguments, from a Go map",
     "order of endpoints within a slice: a Go map's",
+    "order of events of requests that were under way together",
     "order of nodes that were created in the same second",
     "order of records, shuffled to share the load",
     "order of resolver options, which upstream keeps in a map",
@@ -111,8 +112,8 @@ def pulled(text: str) -> Object:
     return {"message": f'Successfully pulled image "a" in {text}'}
 
 
-def event(count: int) -> Object:
-    return said("Event", "e.1111111111111111", reason="BackOff", message="m", count=count)
+def event(count: int, reason: str = "BackOff") -> Object:
+    return said("Event", "e.1111111111111111", reason=reason, message="m", count=count)
 
 
 def table(*cells: Any, columns: tuple[str, ...], about: Object | None = None) -> Object:
@@ -251,14 +252,16 @@ CASES: dict[str, list[Case]] = {
              put("kind", value="Deployment")),
     ],
     "event counts": [
-        Case(event(1), event(2), put("count", value=9000)),
+        Case(event(1), event(4), put("count", value=8)),
+        Case(event(1, "Pulled"), event(2, "Pulled"), put("count", value=4)),
+        Case(event(1, "Pulled"), event(2, "Pulled"), put("reason", value="ScalingReplicaSet")),
     ],
     "ages": [
         Case(table("5m", columns=("Age",)), table("7m3s", columns=("Age",)),
              put("rows", 0, "cells", 0, value="<unknown>")),
-        Case(table("5m (x3 over 6m)", "r", "o", columns=("Last Seen", "Reason", "Object")),
-             table("6m (x4 over 9m)", "r", "o", columns=("Last Seen", "Reason", "Object")),
-             put("rows", 0, "cells", 0, value="5m (x300 over 6m)")),
+        Case(table("5m (x3 over 6m)", "Pulled", "o", columns=("Last Seen", "Reason", "Object")),
+             table("6m (x4 over 9m)", "Pulled", "o", columns=("Last Seen", "Reason", "Object")),
+             put("rows", 0, "cells", 0, value="5m (x6 over 6m)")),
     ],
     "zone of the chosen node": [
         Case(zoned("one", "a"), zoned("two", "b"), put(3, "endpoints", 0, "zone", value="elsewhere")),

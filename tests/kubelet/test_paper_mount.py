@@ -26,7 +26,9 @@ POD = {
 
 def paper_host(client: Client) -> PaperPodHost:
     references, tokens = ObjectReferences(client), TokenManager(client, Clock())
-    return PaperPodHost(references, tokens, {}, "127.0.0.1", services=ServiceLister(client), rng=Random(1))
+    return PaperPodHost(
+        references, tokens, {}, "127.0.0.1", services=ServiceLister(client), rng=Random(1), now=Clock().now
+    )
 
 
 def test_it_looks_soon_then_less_and_less_often_and_begins_anew_once_all_was_there() -> None:
@@ -39,9 +41,17 @@ def test_it_looks_soon_then_less_and_less_often_and_begins_anew_once_all_was_the
             "127.0.0.1",
             services=ServiceLister(client),
             rng=Random(1),
+            now=Clock().now,
         )
-        waits = [(await host.mount(POD)).retry_after for _ in range(7)]
-        assert waits == [0.5, 1.0, 2.0, 4.0, 8.0, 10.0, 10.0]
+        waits = []
+        for _ in range(10):
+            result = await host.mount(POD)
+            assert len(result.failures) == 1
+            assert result.retry_after
+            waits.append(round(result.retry_after, 3))
+            assert (await host.mount(POD)).failures == []  # too soon: nothing is tried, so nothing is told
+            await asyncio.sleep(result.retry_after)
+        assert waits == [0.5, 1.0, 2.0, 4.0, 8.0, 16.0, 32.0, 64.0, 122.0, 122.0]
         made = await client.create(resource("configmaps"), {"metadata": {"name": "y"}}, "default")
         assert (await host.mount(POD)).retry_after is None
         await client.delete(resource("configmaps"), made["metadata"]["name"], "default")
@@ -75,6 +85,7 @@ def test_a_token_that_is_refused_is_told_with_the_volume_that_wants_it() -> None
             "127.0.0.1",
             services=ServiceLister(client),
             rng=Random(1),
+            now=Clock().now,
         )
         assert (await host.mount(pod)).failures == [("t", "failed to fetch token: not today")]
 

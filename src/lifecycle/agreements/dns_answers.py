@@ -1,6 +1,12 @@
 """Cluster DNS held against CoreDNS: every question a recording asked with `dig`, and
 the answer, section by section.
 
+What is no record (the header's flags and counts, the question, what is said of EDNS) is
+read from the packet that answers a packet like `dig`'s.
+
+Each is put to ours as the packet that `dig` sends, and what comes back is read from the
+packet: its code, all of its flags, every record of every section.
+
 Freedoms: CoreDNS' `loadbalance` answers addresses in any order, and it collects
 endpoints from a map, so a section is compared as a set; and the SOA record's serial is
 the second in which CoreDNS last heard of a change.
@@ -8,9 +14,16 @@ the second in which CoreDNS last heard of a change.
 
 from __future__ import annotations
 
+import random
 from collections import Counter
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
+
+import dns.edns
+import dns.flags
+import dns.message
+import dns.rcode
+import dns.rdatatype
 
 from lifecycle.agreements.proxy.iptables_rules import recorded_objects
 from lifecycle.compare import AgreementTable, Comparison
@@ -18,11 +31,15 @@ from lifecycle.dns.answering import Answerer
 from lifecycle.dns.kubernetes_plugin import KubernetesPlugin
 from lifecycle.dns.records import Answer, Record
 from lifecycle.dns.service_index import ServiceIndex
+from lifecycle.dns.wire import reply_to
 from lifecycle.inspector import Recording
 
 ANY_ORDER = "order of records, shuffled to share the load"
 SERIAL = "serial of the zone: when it last changed"
 SECTIONS = ("answer", "authority", "additional")
+BUFFER = 1232
+"""Bytes that `dig` has room for, as it tells each server."""
+COOKIE = b"a cookie"
 
 Ask = Callable[[str, str], Answer]
 """Name and type → answer."""
@@ -38,6 +55,10 @@ class DigAnswer:
     type: str
     status: str = ""
     flags: frozenset[str] = frozenset()
+    counts: str = ""
+    question: str = ""
+    edns: str = ""
+    cookie: str = ""
     sections: dict[str, list[str]] = field(
         default_factory=lambda: {section: [] for section in SECTIONS}
     )
@@ -61,9 +82,16 @@ def parse_dig(text: str) -> Iterator[DigAnswer]:
         elif "->>HEADER<<-" in line:
             answer.status = line.partition("status: ")[2].partition(",")[0]
         elif line.startswith(";; flags:"):
-            answer.flags = frozenset(line.partition(":")[2].partition(";")[0].split())
+            flags, _, counts = line.partition(":")[2].partition("; ")
+            answer.flags, answer.counts = frozenset(flags.split()), counts
+        elif line.startswith("; EDNS: "):
+            answer.edns = line.removeprefix("; EDNS: ")
+        elif line.startswith("; COOKIE: "):
+            answer.cookie = words[-1]
         elif line.startswith(";; ") and line.endswith(" SECTION:"):
             section = words[1].lower()
+        elif section == "question":
+            answer.question = " ".join(words).removeprefix(";")
         elif section in answer.sections and not line.startswith(";"):
             answer.sections[section].append(" ".join(words))
     if answer is not None:
@@ -73,6 +101,53 @@ def parse_dig(text: str) -> Iterator[DigAnswer]:
 def as_dug(record: Record) -> str:
     """A record as `dig` prints it, with single spaces."""
     return f"{record.name} {record.ttl} IN {record.type} {record.data}"
+
+
+class _Given:
+    """Whoever has this answer to everything."""
+
+    def __init__(self, answer: Answer) -> None:
+        self._answer = answer
+
+    def answer(self, qname: str, qtype: str) -> Answer:
+        """Always the same."""
+        return self._answer
+
+
+def as_heard(answer: Answer, name: str, qtype: str) -> DigAnswer:
+    """What is no record in an answer, as `dig` would read it from our packet."""
+    cookie = dns.edns.CookieOption(COOKIE, b"")
+    query = dns.message.make_query(
+        name,
+        qtype,
+        use_edns=0,
+        payload=BUFFER,
+        options=[cookie],
+        flags=dns.flags.RD | dns.flags.AD,
+    )
+    reply = reply_to(query.to_wire(), _Given(answer), random.Random(0))
+    assert reply is not None
+    heard = dns.message.from_wire(reply.packet())
+    [asked] = heard.question
+    own, further = heard.sections[1:3], heard.section_count(dns.message.ADDITIONAL)
+    sizes = [sum(map(len, section)) for section in own]
+    kind = dns.rdatatype.to_text(asked.rdtype)
+    bits = "".join(f" {bit.lower()}" for bit in _words(heard.ednsflags))
+    return DigAnswer(
+        name,
+        qtype,
+        dns.rcode.to_text(heard.rcode()),
+        frozenset(dns.flags.to_text(heard.flags).lower().split()),
+        f"QUERY: {len(heard.question)}, ANSWER: {sizes[0]}, AUTHORITY: {sizes[1]},"
+        f" ADDITIONAL: {further}",
+        f"{asked.name} IN {kind}",
+        f"version: {heard.edns}, flags:{bits}; udp: {heard.payload}",
+        "(echoed)" if cookie in heard.options else "",
+    )
+
+
+def _words(flags: int) -> list[str]:
+    return dns.flags.edns_to_text(flags).split()
 
 
 def recorded_answerer(recording: Recording) -> Answerer:
@@ -90,11 +165,15 @@ def recorded_answerer(recording: Recording) -> Answerer:
 
 
 def compare_answer(ours: Answer, theirs: DigAnswer) -> Comparison:
-    """Code, the flag `aa`, and each record of each section."""
+    """Code, flags, counts, question, EDNS, and each record of each section."""
     result = Comparison()
     where = f"{theirs.name}/{theirs.type}"
-    result.field(f"{where}/status", ours.rcode, theirs.status)
-    result.field(f"{where}/aa", ours.authoritative, "aa" in theirs.flags)
+    heard = as_heard(ours, theirs.name, theirs.type)
+    result.field(f"{where}/status", heard.status, theirs.status)
+    result.field(f"{where}/flags", sorted(heard.flags), sorted(theirs.flags))
+    for what in ("counts", "question", "edns", "cookie"):
+        mine, yours = getattr(heard, what), getattr(theirs, what)
+        result.field(f"{where}/{what}", mine, yours)
     for section in SECTIONS:
         records: list[Record] = getattr(ours, section)
         here = [_masked(as_dug(record), result.freedoms) for record in records]

@@ -8,7 +8,7 @@ from __future__ import annotations
 import base64
 import json
 import re
-from typing import Any
+from typing import Any, ClassVar
 
 from lifecycle.api.go.duration import parse_duration
 from lifecycle.api.human_duration import human_duration
@@ -100,10 +100,26 @@ class Coalescing(FieldRule):
 
 class EventCount(FieldRule):
     """How often an event was seen: it depends on how long one waited before looking.
-    Three times more or less, or a quarter: back-offs and probes take seconds.
+    Only of what is told again and again while one waits, and by no more than two
+    recordings of the same cluster differ for the same reason.
     """
 
     name = "event counts"
+    STEPS: ClassVar = {
+        "BackOff": 3,
+        "Created": 1,
+        "ErrImageNeverPull": 1,
+        "Failed": 1,
+        "FailedPostStartHook": 1,
+        "FailedScheduling": 1,
+        "Killing": 1,
+        "Pulled": 1,
+        "Started": 1,
+        "Unhealthy": 1,
+    }
+    """By reason; what is told once in a turn of a container's life is as free as the
+    turns are. A reason that is not here was told equally often each time.
+    """
 
     def mask(self, value: Any, site: Site) -> Masked | None:
         """`count` of Events, and the Count column of their table."""
@@ -113,13 +129,17 @@ class EventCount(FieldRule):
             and isinstance(value, int)
             and value > 0
         ):
-            return self.placeholder("<count>", value, near=self.near(value))
+            return self.told(value, site.reason)
         return None
 
-    @staticmethod
-    def near(count: int) -> Near:
+    def told(self, count: int, reason: str) -> Masked:
+        """The placeholder of a count."""
+        return self.placeholder("<count>", count, near=self.near(count, reason))
+
+    @classmethod
+    def near(cls, count: int, reason: str) -> Near:
         """How far two counts of one event may be apart."""
-        return Near(count, steps=3, share=0.25)
+        return Near(count, steps=cls.STEPS.get(reason, 0))
 
 
 class Age(FieldRule):
@@ -143,7 +163,7 @@ class Age(FieldRule):
                 last, first = self._seconds(match[1]), self._seconds(match[3])
                 if last is None or first is None or last > first:
                     return None
-                near = EventCount.near(int(match[2]))
+                near = EventCount.near(int(match[2]), site.reason)
                 return self.placeholder("<age> (several)", value, near=near)
         return None
 

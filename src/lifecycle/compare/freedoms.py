@@ -78,6 +78,10 @@ _OTHERS = {
         "a controller decides from its cache, and how old that was nobody recorded: an"
         " older state of the last dozen revisions gives the recorded answer"
     ),
+    "order of events of requests that were under way together": (
+        "pods of one batch are asked for at once, and threads tell of them as they are"
+        " answered"
+    ),
     "times from a controller's own clock": (
         "which second it was when the controller wrote is its machine's; it has to be"
         " one of the two before the request came in"

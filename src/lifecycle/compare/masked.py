@@ -39,7 +39,7 @@ class Near:
 
     number: int
     steps: int
-    share: float
+    share: float = 0.0
 
     def holds(self, other: Near) -> bool:
         """Whether two counts are as near as that."""

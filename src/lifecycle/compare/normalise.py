@@ -63,7 +63,13 @@ class Normaliser:
         return self._text(text, Site("", "", "", None, self.known))
 
     def _value(
-        self, value: Any, key: str, parent: str, kind: str, pod: Entity | None
+        self,
+        value: Any,
+        key: str,
+        parent: str,
+        kind: str,
+        pod: Entity | None,
+        reason: str = "",
     ) -> Any:
         if isinstance(value, dict):
             if key not in _REPEATED:
@@ -76,7 +82,7 @@ class Normaliser:
             return value
         else:
             again = (type(value), value)
-        again += (key, parent, kind, id(pod))
+        again += (key, parent, kind, id(pod), reason)
         # the same fields are answered again and again, and to every rule a value at a
         # place is the same however often it is met; what was counted is counted again
         if again not in self._again:
@@ -84,7 +90,9 @@ class Normaliser:
             masked = (
                 self._dict(value, key, kind, pod)
                 if isinstance(value, dict)
-                else self._scalar(value, Site(key, parent, kind, pod, self.known))
+                else self._scalar(
+                    value, Site(key, parent, kind, pod, self.known, reason)
+                )
             )
             self._again[again] = masked, tuple(self.counts.items())
             self.counts = counts
@@ -114,6 +122,7 @@ class Normaliser:
         pod = self._pod_of(value, kind, key) or pod
         if kind == "Table" and "rows" in value:
             return self._table(value)
+        reason = str(value.get("reason", "")) if kind == "Event" else ""
         normalised: dict[str, Any] = {}
         for name, item in value.items():
             masked_name = name
@@ -124,7 +133,7 @@ class Normaliser:
             ):  # a list item's key in managedFields, by uid or address
                 masked_name = self._text(name, Site("key", key, kind, pod, self.known))
             normalised[_unique(masked_name, normalised)] = self._value(
-                item, name, key, kind, pod
+                item, name, key, kind, pod, reason
             )
         return soften(value, normalised, key, kind, self.known)
 
@@ -147,8 +156,10 @@ class Normaliser:
                 subject = row["cells"][columns.index("Object")]
                 if isinstance(subject, str) and subject.startswith("pod/"):
                     pod = self.known.pod(meta.get("namespace", ""), subject[4:])
+            named = dict(zip(columns, row["cells"], strict=False))
+            reason = str(named.get("Reason", "")) if kind == "Event" else ""
             cells = [
-                self._value(cell, column, "cells", kind, pod)
+                self._value(cell, column, "cells", kind, pod, reason)
                 for cell, column in zip(row["cells"], columns, strict=False)
             ]
             rest = {

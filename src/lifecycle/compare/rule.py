@@ -18,8 +18,8 @@ from lifecycle.compare.masked import Identity, Mark, Masked, Near
 
 @dataclass(slots=True, frozen=True)
 class Site:
-    """Where a value stands: its key, the key above it, the kind of the object, and the
-    pod it speaks of (if it does).
+    """Where a value stands: its key, the key above it, the kind of the object, the pod
+    it speaks of (if it does), and why an event was told.
     """
 
     key: str
@@ -27,6 +27,7 @@ class Site:
     kind: str
     pod: Entity | None
     known: Entities
+    reason: str = ""
 
 
 class Rule:

@@ -8,7 +8,7 @@ from collections.abc import Callable, Iterator
 from itertools import product
 from random import Random
 
-from lifecycle.agreements.controllers.replica_sets import RecordedJourney
+from lifecycle.agreements.recorded_journey import RecordedJourney
 from lifecycle.api.http.wire import Object
 from lifecycle.controllers.deployment.deployment_util import (
     find_new_replica_set,

@@ -403,6 +403,7 @@ def _pod_host(
             config.cluster_dns,
             services=ServiceLister(deps.client, deps.services),
             rng=rng,
+            now=deps.clock.now,
         )
 
     def volumes_attached() -> list[Object]:

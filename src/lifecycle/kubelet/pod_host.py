@@ -28,14 +28,16 @@ from lifecycle.kubelet.kubelet_pods.run_container_options import (
 from lifecycle.kubelet.service_lister import ServiceLister
 from lifecycle.kubelet.token.token_manager import TokenManager
 from lifecycle.kubelet.userns.userns_manager import UsernsManager
+from lifecycle.kubelet.volumemanager.pending_operations import (
+    Operation,
+    PendingOperations,
+)
 from lifecycle.kubelet.volumemanager.references import (
     ObjectReferences,
+    mounted_volumes,
     token_projections,
 )
 from lifecycle.kubelet.volumemanager.volume_manager import MountResult
-
-FIRST_MOUNT_RETRY, MOUNT_RETRY_PERIOD = 0.5, 10.0
-"""Seconds until a volume that is not there on paper is looked for again."""
 
 
 class PodHost(Protocol):
@@ -119,14 +121,15 @@ class PaperPodHost:
         *,
         services: ServiceLister,
         rng: random.Random,
+        now: Callable[[], float],
     ) -> None:
         self._references = references
         self._services = services
         self.userns = UsernsManager(None, lambda handler: True, rng)
         self.tokens = tokens
         self._volumes = volumes
-        self._waits: dict[str, float] = {}
-        """Seconds until the next try, by pod uid."""
+        self._now = now
+        self._pending = PendingOperations()
         self.unified: Mapping[str, str] = {}
         self.runtime_helper: RuntimeHelper = PaperOptions(
             references.get,
@@ -167,20 +170,26 @@ class PaperPodHost:
         """Look whether all is there that would be mounted, and say where it can be
         read.
         """
-        failures = [
-            *await self._references.unmountable_volumes(pod),
-            *await self._fetch_tokens(pod),
-        ]
-        if self._volumes is not None and not failures:
+        uid, now, result = pod["metadata"]["uid"], self._now(), MountResult()
+        lacking = dict(await self._references.unmountable_volumes(pod))
+        lacking |= dict(await self._fetch_tokens(pod))
+        names = [volume["name"] for volume in mounted_volumes(pod)]
+        for name in names:
+            if not self._pending.is_due(uid, name, now):
+                continue
+            if name in lacking:
+                reason = lacking[name]
+                self._pending.failed(uid, name, Operation.MOUNT, reason, now)
+                result.failures.append((name, reason))
+            else:
+                self._pending.succeeded(uid, name)
+        waiting = self._pending.failures(uid, names).values()
+        if waiting:
+            soonest = min(failure.again_at for failure in waiting)
+            result.retry_after = max(soonest - now, 0.1)
+        elif self._volumes is not None:
             self._volumes.publish(pod)
-        uid = pod["metadata"]["uid"]
-        if not failures:
-            self._waits.pop(uid, None)
-            return MountResult()
-        # what is missing is often on its way: the API server has just heard of the pod
-        retry_after = self._waits.get(uid, FIRST_MOUNT_RETRY)
-        self._waits[uid] = min(retry_after * 2, MOUNT_RETRY_PERIOD)
-        return MountResult(failures, retry_after=retry_after)
+        return result
 
     async def _fetch_tokens(self, pod: Object) -> list[tuple[str, str]]:
         """Volumes whose token is not to be had, and why."""
@@ -200,7 +209,7 @@ class PaperPodHost:
         uid = pod["metadata"]["uid"]
         self.tokens.delete_for_pod(uid)
         self.userns.release(uid)
-        self._waits.pop(uid, None)
+        self._pending.forget(uid)
         if self._volumes is not None:
             await self._volumes.withdraw(uid)
 

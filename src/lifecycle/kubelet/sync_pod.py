@@ -150,7 +150,15 @@ class PodSyncer:
                 self._runtime_state.supports_recursive_read_only_mounts()
             ),
         )
-        return generate_api_pod_status(pod, runtime, inputs, current)
+        status = generate_api_pod_status(pod, runtime, inputs, current)
+        verdict = self._active_deadline.should_evict(pod)
+        if not verdict.evict:
+            return status
+        # each status that is made of a pod whose time is up says so once more
+        self._event(pod, "Normal", verdict.reason, verdict.message, "")
+        if is_pod_phase_terminal(status["phase"]):
+            return status
+        return _failed(status, verdict.reason, verdict.message)
 
     def _expect_probes(self, pod: Object, runtime: PodStatus) -> None:
         spec = pod["spec"]
@@ -176,13 +184,6 @@ class PodSyncer:
             self.metrics.worker_started(uid, self._clock.now())
         self._on_step("status", pod)
         status = self._status(pod, runtime)
-        verdict = self._active_deadline.should_evict(pod)
-        if verdict.evict and not is_pod_phase_terminal(status["phase"]):
-            self._event(pod, "Normal", verdict.reason, verdict.message, "")
-            self._statuses.set_pod_status(
-                pod, _failed(status, verdict.reason, verdict.message)
-            )
-            return True, None
         self._statuses.set_pod_status(pod, status)
         self._probes.trigger_readiness(uid, status)
         if status["phase"] == "Running":
@@ -327,6 +328,12 @@ class PodSyncer:
         self._probes.stop_liveness_and_startup(uid)
         await self._manager.kill_pod(pod, runtime, grace_period)
         self._probes.remove_pod(uid)
+        stopped = await self._manager.get_pod_status(uid)
+        if not _rejected(known, stopped):
+            # while there still are containers that can tell how they ended
+            self._statuses.set_pod_status(
+                pod, self._status(pod, stopped, terminal=True)
+            )
 
     async def sync_terminated_pod(self, pod: Object) -> None:
         """Nothing runs: say how it ended, and let a deleted pod go – once nothing of it

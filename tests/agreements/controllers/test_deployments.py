@@ -9,6 +9,7 @@ import pytest
 
 from lifecycle.agreements.controllers import deployments
 from lifecycle.agreements.controllers.deployments import deployment_agreement
+from lifecycle.agreements.told_events import Telling
 from lifecycle.api.http.wire import Object
 from lifecycle.compare import AgreementTable
 from lifecycle.controllers.deployment import deployment_control, progress, rolling, sync
@@ -67,8 +68,8 @@ def test_a_wrong_rule_turns_its_row_red(
 
 def test_a_message_in_other_words_turns_the_events_red(monkeypatch: pytest.MonkeyPatch) -> None:
     """As 1.20 said it: without the old size."""
-    tell = deployments._Telling.event
+    tell = Telling.event
     monkeypatch.setattr(
-        deployments._Telling, "event", lambda self, obj, kind, reason, text: tell(self, obj, kind, reason, text[:-9])
+        Telling, "event", lambda self, obj, kind, reason, text: tell(self, obj, kind, reason, text[:-9])
     )
     assert different(deployment_agreement(open_recording())) == [EVENTS]

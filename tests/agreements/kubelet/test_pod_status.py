@@ -27,6 +27,7 @@ def test_phases_states_conditions_events_and_logs_are_the_recorded_ones(cluster:
     assert table.unexplained == []
     assert {known.id for known in table.known} == {
         "hook-before-the-program-listens",
+        "mounts-are-tried-a-little-late",
         "probe-before-the-program-listens",
         "programs-that-look-at-their-machine",
     }
@@ -81,6 +82,7 @@ def _event(pod: str, reason: str, message: str) -> Object:
     source = {"component": "kubelet"}
     return {
         "involvedObject": {"name": pod}, "type": "Warning", "reason": reason, "message": message, "source": source,
+        "count": 1,
     }  # fmt: skip
 
 

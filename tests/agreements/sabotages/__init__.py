@@ -8,6 +8,7 @@ from tests.agreements.sabotages import (
     kubectl,
     network,
     node,
+    workloads,
 )
 from tests.agreements.sabotages.judged import Judged
 
@@ -19,4 +20,5 @@ JUDGED: tuple[Judged, ...] = (
     *kubectl.JUDGED,
     *network.JUDGED,
     *node.JUDGED,
+    *workloads.JUDGED,
 )

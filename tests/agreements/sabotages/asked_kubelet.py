@@ -3,6 +3,7 @@ aggregator."""
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable
 from dataclasses import replace
 from functools import wraps
@@ -49,6 +50,38 @@ def by_name(target: str, numbers: Callable[..., int | None], change: Callable[[A
         Breakage("", target, Wrapped(make), ()).apply(monkeypatch)
 
     return install
+
+
+def tells_twice(reason: str) -> Callable[[Any], Any]:
+    """Of an event recorder: what is told for this reason is told twice."""
+
+    def make(real: Any) -> Any:
+        def event(self: Any, obj: Any, event_type: str, why: str, message: str, **more: Any) -> None:
+            for _ in range(1 + (why == reason)):
+                real(self, obj, event_type, why, message, **more)
+
+        return event
+
+    return make
+
+
+def told_twice(real: Any) -> Any:
+    def event(*told: Any) -> None:
+        real(*told)
+        real(*told)
+
+    return event
+
+
+def images_told_of_twice(real: Any) -> Any:
+    def init(self: Any, runtime: Any, images: Any, now: Any, stats: Any, event: Any, policy: Any = None) -> None:
+        def twice(*told: str) -> None:
+            event(*told)
+            event(*told)
+
+        real(self, runtime, images, now, stats, twice, policy)
+
+    return init
 
 
 def _admitted_pods() -> list[str]:
@@ -208,6 +241,18 @@ def tells_nobody(_: Any) -> Any:
     return reconcile_state
 
 
+EVICTED = tuple(rf"\| {name}$" for name, each in asked(None, "evicted")[0].answer["after"].items() if each["turn"])
+STARTED = tuple(
+    f"^{re.escape(each.question.partition('/')[2])} \\| {re.escape(step['what'])}$"
+    for each in asked(None, "resized")
+    for step in each.answer["steps"]
+    if any(" ResizeStarted: " in text for text in step["after"]["events"])
+)
+NOT_ENOUGH = tuple(
+    f"{re.escape(each.question.partition('/')[2])}$"
+    for each in asked(None, "collected")
+    if each.answer["after"]["said"]
+)
 JUDGED = (
     Judged(
         "troubled_agreement",
@@ -217,6 +262,13 @@ JUDGED = (
                 "the runtime's words come with those of gRPC before them",
                 "cri.apis.errors.RuntimeServiceError.message",
                 property(str),
+                ("no-container", "no-start", "two-of"),
+                because="each of these containers fails at the runtime",
+            ),
+            Sabotage(
+                "failures are told twice",
+                "client.events.EventRecorder.event",
+                Wrapped(tells_twice("Failed")),
                 ("no-container", "no-start", "two-of"),
                 because="each of these containers fails at the runtime",
             ),
@@ -240,6 +292,13 @@ JUDGED = (
                 ("filler goes$", "first goes$"),
                 because="two pods wait for the same room, and the later one counts for more",
             ),
+            Sabotage(
+                "what begins is told twice",
+                "client.events.EventRecorder.event",
+                Wrapped(tells_twice("ResizeStarted")),
+                STARTED,
+                because="each of these steps begins a resize",
+            ),
         ),
         answers=(
             Answers(
@@ -260,6 +319,13 @@ JUDGED = (
                 (r"\| (asks-for-nothing|within|important|unimportant|unimportant-within)$",),
                 because="who counts for more or less than others goes at another time, and others in between",
             ),
+            Sabotage(
+                "that a pod is evicted is told twice",
+                "agreements.kubelet.evicted_pods._Telling.pod_event",
+                Wrapped(told_twice),
+                EVICTED,
+                because="each of these pods is evicted",
+            ),
         ),
         answers=(
             Answers(
@@ -274,6 +340,22 @@ JUDGED = (
     Judged(
         "probe_agreement",
         probe_agreement,
+        sabotages=(
+            Sabotage(
+                "each no is told twice",
+                "client.events.EventRecorder.event",
+                Wrapped(tells_twice("Unhealthy")),
+                (r"\| (never-ready|ready-after-four|two-noes|six-noes|one-no|three-yeses|stuck|late|never-begun)",),
+                because="the probe of each of these containers says no at some time",
+            ),
+            Sabotage(
+                "each end is told twice",
+                "client.events.EventRecorder.event",
+                Wrapped(tells_twice("Killing")),
+                (r"\| (stuck|stuck-at-once|never-begun)$",),
+                because="each of these containers is ended",
+            ),
+        ),
         answers=(Answers("who is called ready", "", other_entries),),
     ),
     Judged(
@@ -300,6 +382,13 @@ JUDGED = (
                 afterwards(lambda amount, stats, policy: amount and 1),
                 ("exactly at the mark", "none either", "some are", "used and", "above", "brim"),
                 because="each of these disks is above its mark, and has more than one image that may go",
+            ),
+            Sabotage(
+                "that it was not enough is told twice",
+                "kubelet.images.image_gc_manager.ImageGCManager.__init__",
+                Wrapped(images_told_of_twice),
+                NOT_ENOUGH,
+                because="on each of these disks it is not enough",
             ),
         ),
         answers=(Answers("what is said", "", says_more),),

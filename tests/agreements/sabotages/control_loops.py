@@ -16,9 +16,7 @@ import pytest
 from lifecycle.agreements import request_counts
 from lifecycle.agreements.client.informers import WEATHER, informer_agreement
 from lifecycle.agreements.client.leader_election import LEASES, NAME, NAMESPACE, leader_election_agreement
-from lifecycle.agreements.controllers.decisions import mirroring_agreement, scaling_agreement
-from lifecycle.agreements.controllers.deployments import QUESTIONS, deployment_agreement
-from lifecycle.agreements.controllers.replica_sets import VICTIMS, replica_set_agreement
+from lifecycle.agreements.controllers.decisions import mirroring_agreement
 from lifecycle.agreements.proxy import services
 from lifecycle.agreements.proxy.services import recorded_slices, services_agreement
 from lifecycle.agreements.request_counts import cost_agreement
@@ -36,10 +34,10 @@ from lifecycle.scheduler.framework.types import FitError
 from lifecycle.scheduler.schedule_pod import Algorithm, ScheduleResult
 from tests.agreements.sabotages.api_server import server_answers
 from tests.agreements.sabotages.judged import Answers, Install, IsSpoilt, Judged, Sabotage, called, opened
-from tests.claims.broken.breakage import Wrapped, afterwards, beforehand, constant
+from tests.claims.broken.breakage import Wrapped, afterwards, constant
 
 NOWHERE = "nowhere"
-ANOTHER = {"metadata": {}, "addressType": "IPv4", "ports": None, "endpoints": []}
+ANOTHER: Object = {"metadata": {}, "addressType": "IPv4", "ports": None, "endpoints": []}
 
 
 def other_nodes(monkeypatch: pytest.MonkeyPatch, spoilt: IsSpoilt) -> None:
@@ -164,6 +162,14 @@ def goes_on_without_the_lease(real: Any) -> Any:
     return renew
 
 
+def looks_before_each(real: Any) -> Any:
+    async def written(self: Any, lease: Object) -> Any:
+        await self._client.get(LEASES, NAME, NAMESPACE)
+        return await real(self, lease)
+
+    return written
+
+
 def looks_twice(real: Any) -> Any:
     async def acquire(self: Any) -> None:
         with suppress(StatusError):
@@ -218,20 +224,6 @@ JUDGED = (
         ),
     ),
     Judged(
-        "scaling_agreement",
-        scaling_agreement,
-        answers=(
-            Answers(
-                "sizes, Deployment by Deployment",
-                "",
-                called(
-                    "controllers.deployment.sync.proportional_sizes",
-                    lambda sizes, *_: [(rs, size + 1) for rs, size in sizes],
-                ),
-            ),
-        ),
-    ),
-    Judged(
         "mirroring_agreement",
         mirroring_agreement,
         sabotages=(
@@ -269,6 +261,19 @@ JUDGED = (
                 "client.leader_election.LeaderElector.renew",
                 Wrapped(goes_on_without_the_lease),
                 ("writes himself",),
+            ),
+            Sabotage(
+                "whoever waits looks ten times as often",
+                "client.leader_election.JITTER",
+                -0.9,
+                ("both run",),
+            ),
+            Sabotage(
+                "a lease is read before each renewal",
+                "client.leader_election.LeaderElector._write",
+                Wrapped(looks_before_each),
+                ("both run", "deletes the Lease"),
+                because="a renewal is a write, also of a lease that is gone",
             ),
             Sabotage(
                 "one look too many before the first lease",
@@ -350,99 +355,6 @@ JUDGED = (
                 Wrapped(never_replaces),
                 (CALM, CUT, FORGOTTEN, STEADY),
                 because=ALL_WEATHERS,
-            ),
-        ),
-    ),
-    Judged(
-        "deployment_agreement",
-        lambda: deployment_agreement(opened()),
-        sabotages=(
-            Sabotage(
-                "another hash",
-                "agreements.controllers.deployments.compute_hash",
-                afterwards(lambda text, *_: text[::-1]),
-                ("pod-template-hash",),
-            ),
-            Sabotage(
-                "a new ReplicaSet waits before it is ready",
-                "controllers.deployment.sync.new_replica_set",
-                afterwards(lambda rs, *_: {**rs, "spec": {**rs["spec"], "minReadySeconds": 7}}),
-                (QUESTIONS["create replicasets"],),
-            ),
-            Sabotage(
-                "no surge",
-                "controllers.deployment.deployment_util.max_surge",
-                constant(0),
-                tuple(QUESTIONS.values()),
-                because="without a surge the roll-out goes other ways from its first step on",
-            ),
-            Sabotage(
-                "nobody is ready",
-                "controllers.deployment.progress.calculate_status",
-                afterwards(lambda status, *_: {**status, "readyReplicas": 0}),
-                (QUESTIONS["update deployments/status"],),
-            ),
-            Sabotage(
-                "an event is told twice",
-                "agreements.controllers.deployments._message",
-                afterwards(lambda message, *_: message and f"{message}!"),
-                ("each event it wrote or raised",),
-            ),
-            Sabotage(
-                "undo goes to the current revision",
-                "agreements.controllers.deployments.revision_to_restore",
-                beforehand(lambda d, by_number, number: (d, by_number, max(by_number))),
-                ("rollout undo",),
-            ),
-        ),
-    ),
-    Judged(
-        "replica_set_agreement",
-        lambda: replica_set_agreement(opened()),
-        sabotages=(
-            Sabotage(
-                "owners do not block",
-                "agreements.controllers.replica_sets.new_controller_ref",
-                afterwards(lambda reference, *_: {**reference, "blockOwnerDeletion": False}),
-                ("owner reference",),
-            ),
-            Sabotage(
-                "pods without labels",
-                "agreements.controllers.replica_sets.pod_from_template",
-                afterwards(lambda pod, *_: {**pod, "metadata": {**pod["metadata"], "labels": {}}}),
-                ("each new pod",),
-            ),
-            Sabotage(
-                "no slow start",
-                "agreements.controllers.replica_sets.slow_start_batch",
-                beforehand(lambda count, initial, create: (count, max(count, 1), create)),
-                ("sizes of the batches",),
-            ),
-            Sabotage(
-                "nobody is ready",
-                "agreements.controllers.replica_sets.calculate_status",
-                afterwards(lambda status, *_: {**status, "readyReplicas": 0}),
-                ("each status it wrote",),
-            ),
-            Sabotage(
-                "the others go",
-                "agreements.controllers.replica_sets.get_pods_to_delete",
-                afterwards(
-                    lambda chosen, pods, *_: [pod for pod in pods if pod not in chosen][: len(chosen)] or chosen
-                ),
-                (VICTIMS,),
-            ),
-            Sabotage(
-                "events are told of the pod",
-                "agreements.controllers.replica_sets.object_reference",
-                afterwards(lambda reference, *_: {**reference, "kind": "Pod"}),
-                ("each event it wrote",),
-            ),
-            Sabotage(
-                "dependents are orphaned",
-                "controllers.garbagecollector.garbage_collector.GarbageCollector._delete",
-                beforehand(lambda collector, identity, latest, policy: (collector, identity, latest, "Orphan")),
-                ("requests of the garbage collector",),
             ),
         ),
     ),

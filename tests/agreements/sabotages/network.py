@@ -79,6 +79,22 @@ JUDGED = (
     Judged(
         "dns_agreement",
         lambda: dns_agreement(opened()),
+        sabotages=(
+            Sabotage(
+                "cookies are not sent back",
+                "dns.wire.ECHOED_OPTIONS",
+                frozenset(),
+                (".",),
+                because="dig sends one with each question",
+            ),
+            Sabotage(
+                "nobody who asks for recursion is told that it was asked for",
+                "agreements.dns_answers.as_heard",
+                afterwards(lambda heard, *_: replace(heard, flags=heard.flags - {"rd"})),
+                (".",),
+                because="dig asks for it each time",
+            ),
+        ),
         answers=(
             Answers(
                 "answers",

@@ -12,6 +12,7 @@ from lifecycle.agreements.cri.container_start import container_start_agreement
 from lifecycle.agreements.kubelet.pleg import HEALTH, REMOVED, STARTED, pleg_agreement
 from lifecycle.agreements.kubelet.pod_status import EVENTS, LOGS, PHASES, STATES, pod_status_agreement
 from lifecycle.agreements.kubelet.pod_sync import MOUNTS, pod_sync_agreement
+from tests.agreements.sabotages.asked_kubelet import tells_twice
 from tests.agreements.sabotages.judged import Answers, Judged, Sabotage, called, opened
 from tests.claims.broken.breakage import Wrapped, afterwards, beforehand, constant
 
@@ -186,6 +187,18 @@ JUDGED = (
                 "kubelet.kubelet_pods.api_pod_status.initialized",
                 afterwards(lambda condition, *_: {**condition, "message": "spoilt"}),
                 ("conditions in the end",),
+            ),
+            Sabotage(
+                "starts are told twice",
+                "client.events.EventRecorder.event",
+                Wrapped(tells_twice("Started")),
+                (EVENTS,),
+            ),
+            Sabotage(
+                "nobody says as whom a container runs",
+                "kubelet.kubelet_pods.container_statuses._user",
+                constant({}),
+                (STATES,),
             ),
             Sabotage(
                 "nobody hears of starts",

@@ -7,8 +7,8 @@ from __future__ import annotations
 from functools import cache
 from typing import Any
 
-from lifecycle.agreements.controllers.replica_sets import RecordedJourney
 from lifecycle.agreements.own_server import own_server
+from lifecycle.agreements.recorded_journey import RecordedJourney
 from lifecycle.agreements.scheduler.binding import NODES, PODS, binding_request
 from lifecycle.agreements.scheduler.scheduling import pods_of
 from lifecycle.api.http.wire import Object

@@ -8,6 +8,7 @@ electors of ours live through the same in front of ours, on virtual time.
 from __future__ import annotations
 
 import asyncio
+from collections import Counter
 from datetime import datetime
 from typing import Any
 
@@ -27,6 +28,9 @@ from lifecycle.inspector.opening import recordings_directory
 
 DURATION, DEADLINE, RETRY = 6.0, 4.0, 1.0
 MOST = DURATION + 2.2 * RETRY + 2
+"""A lease that is no longer renewed is taken after its duration, at the next look:
+looks are up to 2.2 periods apart. Two seconds for a busy machine.
+"""
 WATCHED = 6.0
 PATIENCE = 300
 """Tenths of a second, until somebody ought to have taken over."""
@@ -39,6 +43,25 @@ ADMIN = UserInfo("root", (MASTERS, "system:authenticated"))
 
 
 VERBS = {"GET": "get", "POST": "create", "PUT": "update"}
+
+
+def often(verbs: list[str], shortest: float, longest: float) -> Object:
+    """What was done in the time that was watched, and whether as often as it has to be
+    if so many seconds are between two of them: one less, or one more, for where the
+    time began.
+    """
+    least, most = WATCHED / longest - 1, WATCHED / shortest + 1
+    counts = Counter(verbs)
+    return {verb: least <= count <= most for verb, count in sorted(counts.items())}
+
+
+def mended(verbs: list[str]) -> list[str]:
+    """What was done in order about a Lease that is gone, from the renewal that failed
+    until it was there again. Renewals before that had nothing to mend.
+    """
+    begin = max(verbs.index("get") - 1, 0) if "get" in verbs else 0
+    end = verbs.index("create") + 1 if "create" in verbs else None
+    return verbs[begin:end]
 
 
 class _Noting:
@@ -122,8 +145,8 @@ class _Scene:
             **await self.told(),
             "acquired": after["acquireTime"] == spec["acquireTime"],
             "renewed": after["renewTime"] > before["renewTime"],
-            "who leads": sorted({*first.verbs}),
-            "who waits": sorted({*second.verbs}),
+            "who leads": often(first.verbs, RETRY, RETRY),
+            "who waits": often(second.verbs, RETRY, 2.2 * RETRY),
         }
         await first.end()
         last = (await self.lease())["spec"]
@@ -146,7 +169,7 @@ class _Scene:
             **await self.told(),
             "acquired": (await self.lease())["spec"]["acquireTime"]
             == taken["acquireTime"],
-            "verbs": sorted({*second.verbs}),
+            "verbs": mended(second.verbs),
         }
         lease = await self.lease()
         spec = lease["spec"] | {

@@ -19,13 +19,13 @@ from collections.abc import Iterator
 from dataclasses import dataclass, field
 from typing import Any, NamedTuple, cast
 
-from lifecycle.agreements.controllers.replica_sets import AGE_OF_CACHE, RecordedJourney
+from lifecycle.agreements.recorded_journey import AGE_OF_CACHE, RecordedJourney
+from lifecycle.agreements.told_events import Telling, Told, compare_events
 from lifecycle.api import fast_json
 from lifecycle.api.http.wire import Object
 from lifecycle.api.loop.clock import Clock, format_time, parse_time
 from lifecycle.api.names import NameSource
 from lifecycle.api.resources import Resource, resource
-from lifecycle.client.event_correlator import EventCorrelator
 from lifecycle.client.shared_informer import SharedInformerFactory
 from lifecycle.client.store import meta_namespace_key
 from lifecycle.cluster.rehearsal import on_virtual_time
@@ -71,7 +71,7 @@ class Sync:
     """What one sync asked for and told, in order."""
 
     writes: list[Write] = field(default_factory=list)
-    events: list[str] = field(default_factory=list)
+    telling: Telling = field(default_factory=lambda: Telling(CONTROLLER))
 
 
 class _Answering:
@@ -117,16 +117,6 @@ class _Answering:
         return {}
 
 
-class _Telling:
-    """An event recorder that keeps the messages."""
-
-    def __init__(self, sync: Sync) -> None:
-        self._sync = sync
-
-    def event(self, obj: Object, event_type: str, reason: str, message: str) -> None:
-        self._sync.events.append(message)
-
-
 class _Then(Clock):
     """A clock that stands still where nothing was recorded."""
 
@@ -142,7 +132,7 @@ async def play_sync(deployment: Object, replica_sets: list[Object]) -> Sync:
     controller = DeploymentController(
         client, informers, clock=clock, names=NameSource(1)
     )
-    controller._control = DeploymentControl(client, cast(Any, _Telling(sync)), clock)
+    controller._control = DeploymentControl(client, cast(Any, sync.telling), clock)
     for plural, objects in (
         ("deployments.apps", [deployment]),
         ("replicasets.apps", replica_sets),
@@ -361,65 +351,39 @@ def _dated(ours: Any, recorded: Any, moment: float) -> Any:
 
 
 def _events(journey: RecordedJourney) -> Answer:
-    """The message that each change of a size calls for, sent through the correlator,
-    beside the events as they were written.
-    """
-    written = _in_order(journey, "/events", verbs=("create", "patch"))
-    recorded = [_event(event["verb"], event["requestObject"]) for event in written]
-    ours = []
-    correlator = EventCorrelator()
-    for event in _in_order(journey, "/replicasets", verbs=("create", "update")):
-        message = _message(journey, event)
-        if message is None:
-            continue
-        base = written[0]["requestObject"]
-        raw = {**base, "count": 1, "message": message, "reportingComponent": CONTROLLER}
-        raw["metadata"] = {
-            "name": event["auditID"],
-            "namespace": base["metadata"]["namespace"],
-        }
-        result = correlator.correlate(
-            raw, parse_time(event["requestReceivedTimestamp"])
-        )
-        if result is not None:
-            correlator.update_state(result.event)
-            ours.append(
-                _event(
-                    "patch" if result.patch else "create", result.patch or result.event
-                )
-            )
-    return f"{len(ours)} events", f"{len(recorded)} events", compare(ours, recorded)
+    """What each change of a size calls for."""
+    changes = _in_order(journey, "/replicasets", verbs=("create", "update"))
+    count, comparison = compare_events(
+        journey,
+        CONTROLLER,
+        "deployments",
+        (Told.of(event, _told(journey, event)) for event in changes),
+    )
+    return f"{count} events", f"{count} events", comparison
 
 
-def _event(verb: str, body: Object) -> Object:
-    return {"verb": verb, "message": body["message"], "count": body["count"]}
-
-
-def _message(journey: RecordedJourney, event: Object) -> str | None:
-    """What our controller tells when this write of a ReplicaSet succeeds; None where it
-    tells nothing.
-    """
+def _told(journey: RecordedJourney, event: Object) -> list[Object]:
+    """What our controller tells when this write of a ReplicaSet succeeds."""
     if event["responseStatus"]["code"] >= 300:
-        return None
+        return []
     rs: Object = event["responseObject"]
     revision = int(rs["metadata"]["resourceVersion"])
     before = {
         obj["metadata"]["name"]: obj for obj in journey.as_of("replicasets", revision)
     }.get(rs["metadata"]["name"])
-    old, new = before["spec"]["replicas"] if before else 0, rs["spec"]["replicas"]
-    if old == new:
-        return None
     sync = Sync()
     control = DeploymentControl(
-        cast(Any, _Answering(sync)), cast(Any, _Telling(sync)), _Then()
+        cast(Any, _Answering(sync)), cast(Any, sync.telling), _Then()
     )
     [d] = journey.as_of("deployments", revision)
     on_virtual_time(
         control.scale_replica_set(
-            before or {**rs, "spec": {**rs["spec"], "replicas": 0}}, new, d
+            before or {**rs, "spec": {**rs["spec"], "replicas": 0}},
+            rs["spec"]["replicas"],
+            d,
         )
     )
-    return sync.events[0]
+    return sync.telling.events
 
 
 def _undo(journey: RecordedJourney) -> Answer:

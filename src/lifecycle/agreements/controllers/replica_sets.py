@@ -13,18 +13,16 @@ old. Where the answer depends on it (statuses, victims), any state of the last
 from __future__ import annotations
 
 import asyncio
-from collections import Counter, defaultdict
+from collections import Counter
 from collections.abc import Iterable
-from functools import cached_property
-from typing import Any
+from typing import Any, cast
 
+from lifecycle.agreements.recorded_journey import AGE_OF_CACHE, RecordedJourney
+from lifecycle.agreements.told_events import Telling, Told, compare_events
 from lifecycle.api import fast_json
 from lifecycle.api.http.wire import Object
 from lifecycle.api.loop.clock import parse_time
 from lifecycle.api.resources import Resource, resource
-from lifecycle.client.event_correlator import EventCorrelator
-from lifecycle.client.events import object_reference
-from lifecycle.client.store import meta_namespace_key
 from lifecycle.cluster.rehearsal import RehearsedCluster, on_virtual_time, rehearse
 from lifecycle.compare import AgreementTable
 from lifecycle.compare.compare import Comparison, compare
@@ -38,85 +36,11 @@ from lifecycle.inspector import Recording
 
 VICTIMS = "each pod it chose to delete"
 LOOK_BACK = 12
-AGE_OF_CACHE = "age of a controller's cache"
 REPLICA_SETS, COLLECTOR = "replicaset-controller", "generic-garbage-collector"
 SERVER_DEFAULTS = {"enableServiceLinks": True}
 """The audit log shows objects as the server decoded them, defaults included; a pod
 template is stored without this one.
 """
-
-
-class RecordedJourney:
-    """The journey as its audit log and its watches tell it."""
-
-    def __init__(self, recording: Recording) -> None:
-        self.recording = recording
-
-    @cached_property
-    def _requests(self) -> list[Object]:
-        return [
-            event
-            for event in self.recording.audit("journey")
-            if event["stage"] == "ResponseComplete"
-        ]
-
-    def requests(
-        self, component: str, verb: str = "", part: str = "", code: int = 0
-    ) -> list[Object]:
-        """Audit events of a component's finished requests: of one verb, with `part` in
-        the URI, with one status.
-        """
-        return [
-            event
-            for event in self._requests
-            if event["user"]["username"].endswith(f":{component}")
-            and verb in ("", event["verb"])
-            and part in event["requestURI"]
-            and code in (0, event["responseStatus"]["code"])
-        ]
-
-    @cached_property
-    def _watched(self) -> dict[str, list[tuple[int, str, Object]]]:
-        """Plural → (revision, event type, object), as informers keep it: without
-        managed fields.
-        """
-        watched: dict[str, list[tuple[int, str, Object]]] = defaultdict(list)
-        for line in self.recording.watch("journey"):
-            event, obj = line["event"], line["event"]["object"]
-            if event["type"] != "BOOKMARK":
-                plural = line["path"].partition("?")[0].rpartition("/")[2]
-                meta = {
-                    key: value
-                    for key, value in obj["metadata"].items()
-                    if key != "managedFields"
-                }
-                watched[plural].append(
-                    (
-                        int(meta["resourceVersion"]),
-                        event["type"],
-                        {**obj, "metadata": meta},
-                    )
-                )
-        return watched
-
-    def as_of(self, plural: str, revision: int) -> list[Object]:
-        """The objects of a resource as they were just before a revision."""
-        state: dict[str, Object] = {}
-        for version, kind, obj in self._watched[plural]:
-            if version >= revision:
-                continue
-            if kind == "DELETED":
-                state.pop(meta_namespace_key(obj), None)
-            else:
-                state[meta_namespace_key(obj)] = obj
-        return list(state.values())
-
-    def has(self, plural: str, reference: Object, revision: str) -> bool:
-        """Whether it was this object that a revision wrote."""
-        return any(
-            version == int(revision) and obj["metadata"]["uid"] == reference["uid"]
-            for version, _, obj in self._watched[plural]
-        )
 
 
 def replica_set_agreement(recording: Recording) -> AgreementTable:
@@ -337,13 +261,10 @@ def _owner(pod: Object) -> str:
 
 
 class _Answers:
-    """Client and event recorder of a `PodControl` whose requests all succeed, as
-    recorded.
-    """
+    """A client of a `PodControl` whose requests all succeed, as recorded."""
 
     def __init__(self, created: Object) -> None:
         self.created = created
-        self.event_written: Object = {}
 
     async def create(self, row: Resource, obj: Object, namespace: str) -> Object:
         return self.created
@@ -351,69 +272,33 @@ class _Answers:
     async def delete(self, row: Resource, name: str, namespace: str) -> Object:
         return {}
 
-    def event(self, obj: Object, event_type: str, reason: str, message: str) -> None:
-        self.event_written = {
-            "involvedObject": object_reference(obj),
-            "type": event_type,
-            "reason": reason,
-            "message": message,
-            "source": {"component": REPLICA_SETS},
-            "reportingComponent": REPLICA_SETS,
-            "reportingInstance": "",
-        }
-
 
 def _events(journey: RecordedJourney) -> Answer:
-    """What `PodControl` says of each create and delete, sent through the correlator,
-    which combines the eleventh of a kind.
-    """
-    recorded = {
-        event["requestObject"]["message"]: event["requestObject"]
-        for event in journey.requests(REPLICA_SETS, "create", "/events", 201)
-    }
-    ours: dict[str, Object] = {}
-    correlator = EventCorrelator()
+    """What `PodControl` says of each create and delete."""
     acts = journey.requests(REPLICA_SETS, "create", "/pods", 201) + journey.requests(
         REPLICA_SETS, "delete", "/pods/", 200
     )
-    for act in sorted(acts, key=lambda act: str(act["requestReceivedTimestamp"])):
-        answers = _Answers(act["responseObject"])
-        control = PodControl(answers, answers)  # type: ignore[arg-type]
-        parent = _parent(journey, act)
-        namespace = parent["metadata"]["namespace"]
-        if act["verb"] == "create":
-            on_virtual_time(control.create_pod(fast_json.dumps({}), namespace, parent))
-        else:
-            on_virtual_time(
-                control.delete_pod(act["objectRef"]["name"], namespace, parent)
-            )
-        moment = act["requestReceivedTimestamp"]
-        raw = {
-            **answers.event_written,
-            "count": 1,
-            "metadata": {"namespace": namespace, "name": act["auditID"]},
-        }
-        raw |= {"firstTimestamp": moment, "lastTimestamp": moment}
-        combined = correlator.correlate(raw, parse_time(moment))
-        if combined is not None:
-            correlator.update_state(combined.event)
-            if combined.patch is None:
-                ours[combined.event["message"]] = combined.event
-    total = Comparison()
-    for message in ours.keys() & recorded.keys():
-        mine = ours[message]["involvedObject"]
-        version = recorded[message]["involvedObject"]["resourceVersion"]
-        lag = int(mine["resourceVersion"]) - int(version)
-        if lag and lag <= LOOK_BACK and journey.has("replicasets", mine, version):
-            total.freedoms[AGE_OF_CACHE] += 1
-            ours[message] |= {"involvedObject": {**mine, "resourceVersion": version}}
-    fields = ("involvedObject", "type", "reason", "message", "source")
-    here, there = (
-        {m: {key: e[key] for key in fields} for m, e in side.items()}
-        for side in (ours, recorded)
+    count, comparison = compare_events(
+        journey,
+        REPLICA_SETS,
+        "replicasets",
+        (Told.of(act, _told(journey, act)) for act in acts),
     )
-    total += compare(here, there)
-    return len(recorded), "events", total
+    return count, "events", comparison
+
+
+def _told(journey: RecordedJourney, act: Object) -> list[Object]:
+    client: Any = _Answers(act["responseObject"])
+    telling = Telling(REPLICA_SETS)
+    control = PodControl(client, cast(Any, telling))
+    parent = _parent(journey, act)
+    namespace = parent["metadata"]["namespace"]
+    if act["verb"] == "create":
+        on_virtual_time(control.create_pod(fast_json.dumps({}), namespace, parent))
+    else:
+        name = act["objectRef"]["name"]
+        on_virtual_time(control.delete_pod(name, namespace, parent))
+    return telling.events
 
 
 def _collected(journey: RecordedJourney) -> Answer:

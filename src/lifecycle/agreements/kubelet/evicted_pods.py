@@ -12,6 +12,7 @@ from __future__ import annotations
 
 import asyncio
 import re
+from collections import defaultdict
 from typing import Any
 
 from lifecycle.agreements.asked_programs import asked
@@ -67,6 +68,19 @@ def available(after: Object) -> int:
     return parse_quantity(left[1]).value() if left else 0
 
 
+class _Telling(NoEvents):
+    """Keeps what is told of pods, by name."""
+
+    def __init__(self) -> None:
+        self.told: defaultdict[str, list[str]] = defaultdict(list)
+
+    def pod_event(
+        self, pod: Object, kind: str, reason: str, message: str, container: str
+    ) -> None:
+        """Keep it."""
+        self.told[pod["metadata"]["name"]].append(f"{kind} {reason}: {message}")
+
+
 def our_evictions(scene: Object) -> dict[str, Object]:
     """What becomes of each pod, with our eviction manager."""
 
@@ -98,12 +112,13 @@ def our_evictions(scene: Object) -> dict[str, Object]:
             del left[name]
             return True
 
+        telling = _Telling()
         manager = EvictionManager(
             measure,
             left.values,
             evict,
             NodePressure(asyncio.get_running_loop().time),
-            events=NoEvents(),
+            events=telling,
             pressure_changed=_nothing,
             thresholds=parse_thresholds(scene["settings"]["evictionHard"]),
         )
@@ -112,7 +127,9 @@ def our_evictions(scene: Object) -> dict[str, Object]:
         order = [name for name, _ in turns]
         ended = dict(turns)
         return {
-            name: after(order, name, ended.get(name) or {"phase": "Running"})
+            name: after(
+                order, name, ended.get(name) or {"phase": "Running"}, telling.told[name]
+            )
             for name in scene["after"]
         }
 
@@ -123,8 +140,10 @@ async def _nothing() -> None:
     """The node is not asked."""
 
 
-def after(order: list[str], name: str, status: Object) -> Object:
-    """Whose turn it was, from 1 (0: nobody evicted it), and what its status says."""
+def after(order: list[str], name: str, status: Object, told: list[str]) -> Object:
+    """Whose turn it was, from 1 (0: nobody evicted it), what its status says, and what
+    was told of its eviction, each time that it was.
+    """
     target = [
         {key: each[key] for key in ("status", "reason", "message")}
         for each in status.get("conditions") or ()
@@ -132,4 +151,5 @@ def after(order: list[str], name: str, status: Object) -> Object:
     ]
     said = {k: status[k] for k in ("phase", "reason", "message") if k in status}
     turn = order.index(name) + 1 if name in order else 0
-    return {"turn": turn, "status": said, "disruption": target}
+    events = [text.strip() for text in told]
+    return {"turn": turn, "status": said, "disruption": target, "told": events}

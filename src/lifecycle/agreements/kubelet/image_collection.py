@@ -112,7 +112,7 @@ async def _collect(disk: Object) -> Object:
 
 def after(removed: int, runtime: Any, disk: Object, events: list[str]) -> Object:
     """How many were removed; which are left that had to be, or all if nothing else is;
-    what was said.
+    what was said, each time that it was.
     """
     left = {name for each in runtime.images.list_images() for name in each.repo_tags}
     kept = {*disk["used"], *disk["pinned"]}
@@ -120,5 +120,5 @@ def after(removed: int, runtime: Any, disk: Object, events: list[str]) -> Object
         "removed": removed,
         "spared": sorted(left & kept),
         "others left": len(left - kept),
-        "said": sorted(set(events)),
+        "said": sorted(events),
     }

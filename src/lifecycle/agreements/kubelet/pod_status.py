@@ -35,6 +35,7 @@ from lifecycle.cluster.cluster_config import ClusterConfig
 from lifecycle.cluster.rehearsal import on_virtual_time
 from lifecycle.compare import AgreementTable
 from lifecycle.compare.compare import Comparison, compare
+from lifecycle.compare.field_rules import EventCount
 from lifecycle.inspector import Recording
 from lifecycle.kubelet.active_deadline import ActiveDeadlineHandler
 from lifecycle.kubelet.kubelet_pods.phase import get_phase
@@ -54,6 +55,9 @@ STEP = 0.15
 PHASES = "phases on the way, in order"
 STATES = "state of each container in the end"
 EVENTS = "what events say of them"
+OF_THE_MOMENT = ("containerID", "startedAt", "finishedAt", "imageID")
+"""What differs each time, and what only an image's registry knows."""
+TOKEN_VOLUME = re.compile(r"kube-api-access-\w+")
 NOT_RUN = re.compile(r"^lifecycle: .*: not run: hollow", re.MULTILINE)
 """What a hollow container prints instead of what it cannot play."""
 LOGS = "what their logs say, or why there are none"
@@ -185,6 +189,25 @@ async def _log(client: Any, pod: str, container: str) -> str:
     if response.stream is None:
         return (response.body or b"").decode()
     return b"".join([piece async for piece in response.stream]).decode()
+
+
+def container_facts(status: Object) -> dict[str, Object]:
+    """All that is said of each container, but for times, ids and addresses."""
+    return {
+        container["name"]: _lasting(container)
+        for key in ("initContainerStatuses", "containerStatuses")
+        for container in status.get(key) or ()
+    }
+
+
+def _lasting(value: Any) -> Any:
+    if isinstance(value, dict):
+        return {k: _lasting(v) for k, v in value.items() if k not in OF_THE_MOMENT}
+    if isinstance(value, list):
+        return [_lasting(each) for each in value]
+    if isinstance(value, str):
+        return TOKEN_VOLUME.sub("kube-api-access-*", value)
+    return value
 
 
 def container_states(status: Object) -> dict[str, Object]:
@@ -360,10 +383,8 @@ def add_played(table: AgreementTable, ours: Played, theirs: Played) -> None:
         here, there = f"{len(ours.pods)} pods", f"{len(theirs.pods)} pods"
         table.add("kubelet", question, here, there, comparison)
     our_texts, their_texts = event_texts(ours), event_texts(theirs)
-    events = Comparison()
-    for text in sorted({*our_texts, *their_texts}):
-        events.field(text, text in our_texts, text in their_texts)
     here, there = f"{len(our_texts)} texts", f"{len(their_texts)} texts"
+    events = compare(_counted(our_texts), _counted(their_texts), path="")
     table.add("kubelet", EVENTS, here, there, events)
     logs = Comparison()
     for name, container in sorted({*ours.logs, *theirs.logs}):
@@ -438,7 +459,7 @@ def _in_the_end(ours: Played, theirs: Played, name: str) -> tuple[Any, Any]:
     mine, other = ours.pods.get(name), theirs.pods.get(name)
     if other is not None and not restarts(other):
         status = mine["status"] if mine else {}
-        return container_states(status), container_states(other["status"])
+        return container_facts(status), container_facts(other["status"])
     return _ever(ours, name), _ever(theirs, name)
 
 
@@ -454,15 +475,24 @@ def _in_words(states: dict[str, Object]) -> str:
     )
 
 
-def event_texts(played: Played) -> set[str]:
-    """What the kubelet's events say, each beginning with the pod's name."""
+def event_texts(played: Played) -> Counter[str]:
+    """What the kubelet's events say, each beginning with the pod's name, and how often
+    they were told.
+    """
     uids = {name: pod["metadata"]["uid"] for name, pod in played.pods.items()}
-    texts = set()
+    texts: Counter[str] = Counter()
     for event in played.events:
         name = event["involvedObject"]["name"]
         if event["source"].get("component") == "kubelet" and name in uids:
             text = event["message"].replace(uids[name], "UID")
-            text = re.sub(r"kube-api-access-\w+", "kube-api-access-*", text)
+            text = TOKEN_VOLUME.sub("kube-api-access-*", text)
             text = re.sub(r"\d+\.\d+\.\d+\.\d+", "IP", text)
-            texts.add(f"{name}: {event['type']} {event['reason']} {text}")
+            texts[f"{name}: {event['type']} {event['reason']} {text}"] += event["count"]
     return texts
+
+
+def _counted(texts: Counter[str]) -> Object:
+    """With counts that may differ as they do between recordings."""
+    return {
+        text: EventCount().told(count, text.split()[2]) for text, count in texts.items()
+    }

@@ -26,6 +26,7 @@ from lifecycle.cri.apis.streams import ExecSyncResponse
 PLAYED = 18.0
 STEP = 0.1
 READINESS = "readiness"
+TOLD = ("Unhealthy", "Killing")
 
 
 class Script:
@@ -36,6 +37,7 @@ class Script:
     def __init__(self, pods: dict[str, dict[str, list[int]]]) -> None:
         self._pods = pods
         self._counts: Counter[tuple[str, str, int]] = Counter()
+        self._noes: Counter[tuple[str, str]] = Counter()
 
     def __call__(
         self, pod: str, command: tuple[str, ...], attempt: int
@@ -45,7 +47,12 @@ class Script:
         key = pod, kind, attempt
         code = codes[min(self._counts[key], len(codes) - 1)]
         self._counts[key] += 1
+        self._noes[pod, kind] += code != 0
         return ExecSyncResponse(code)
+
+    def noes(self, pod: str) -> dict[str, int]:
+        """How often each probe of a pod answered no."""
+        return {kind: self._noes[pod, kind] for kind in self._pods[pod]}
 
     def before_the_end(self, pod: str, ended: bool) -> dict[str, int]:
         """How often each probe that can end a container asked the first one; nothing if
@@ -101,7 +108,8 @@ async def _play(node: OneNode, cases: list[Object]) -> dict[str, Object]:
 def seen(name: str, pods: list[Object], script: Script, events: list[Any]) -> Object:
     """What others see of a pod, which was looked at again and again: its states as long
     as its first two containers ran, in order; how often its first container was asked;
-    what was told of it.
+    what was told of it, and whether once each time. (What has just been answered may
+    not be told yet.)
     """
     states: list[str] = []
     restarts = 0
@@ -117,14 +125,18 @@ def seen(name: str, pods: list[Object], script: Script, events: list[Any]) -> Ob
             state = f"{', '.join(words)} ({status['restartCount']})"
             if state not in states[-1:]:
                 states.append(state)
-    told = {
-        f"{event['reason']}: {event['message'].strip()}"
-        for event in events
-        if event["involvedObject"]["name"] == name
-        and event["reason"] in ("Unhealthy", "Killing")
-    }
+    told: Counter[str] = Counter()
+    for event in events:
+        if event["involvedObject"]["name"] == name and event["reason"] in TOLD:
+            told[f"{event['reason']}: {event['message'].strip()}"] += event["count"]
+    ends = sum(count for text, count in told.items() if text.startswith("Killing: "))
     return {
         "states": states,
         "asked": script.before_the_end(name, restarts > 0),
         "told": sorted(told),
+        "each no told once": {
+            kind: noes - told[f"Unhealthy: {kind.capitalize()} probe failed:"] in (0, 1)
+            for kind, noes in script.noes(name).items()
+        },
+        "each end told once": ends - restarts in (0, 1),
     }

@@ -10,6 +10,7 @@ kubelet told everybody. Ours gets the same steps, on a machine of the same size.
 from __future__ import annotations
 
 import asyncio
+from collections import Counter
 from collections.abc import Iterable
 from typing import Any
 
@@ -155,16 +156,23 @@ def after(
         "told": {
             key: linux for key, linux in told.items() if key.split("/")[0] in about
         },
-        "events": sorted(
-            {
-                f"{event['involvedObject']['name']}: {event['type']}"
-                f" {event['reason']}: {event['message'].strip()}"
-                for event in events
-                if event["involvedObject"]["name"] in about
-                and event["reason"].startswith("Resize")
-            }
+        "events": counted(
+            event
+            for event in events
+            if event["involvedObject"]["name"] in about
+            and event["reason"].startswith("Resize")
         ),
     }
+
+
+def counted(events: Iterable[Any]) -> dict[str, int]:
+    """What was told of whom, and how often."""
+    told: Counter[str] = Counter()
+    for event in events:
+        about, message = event["involvedObject"]["name"], event["message"].strip()
+        text = f"{about}: {event['type']} {event['reason']}: {message}"
+        told[text] += event["count"]
+    return dict(sorted(told.items()))
 
 
 def _status(pod: Object) -> Object:
@@ -189,10 +197,10 @@ def _status(pod: Object) -> Object:
 
 
 def told_since(answers: list[Object]) -> list[Object]:
-    """The same, but of events only those that are new in each step."""
-    known: set[str] = set()
+    """The same, but of events only what was told in each step, and how often."""
+    known: Counter[str] = Counter()
     for each in answers:
-        new = [event for event in each["events"] if event not in known]
-        known |= set(each["events"])
-        each["events"] = new
+        told: Counter[str] = Counter(each["events"])
+        each["events"] = dict(told - known)
+        known |= told
     return answers

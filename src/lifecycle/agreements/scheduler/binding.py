@@ -11,8 +11,8 @@ from __future__ import annotations
 
 from typing import Any
 
-from lifecycle.agreements.controllers.replica_sets import RecordedJourney
 from lifecycle.agreements.own_server import own_server
+from lifecycle.agreements.recorded_journey import RecordedJourney
 from lifecycle.agreements.scheduler.scheduling import noted, pods_of
 from lifecycle.api.http.wire import Object, Request, Response
 from lifecycle.api.resources import resource

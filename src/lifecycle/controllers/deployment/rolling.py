@@ -33,6 +33,10 @@ from lifecycle.controllers.deployment.progress import EnqueueAfter, sync_rollout
 from lifecycle.controllers.deployment.sync import get_all_replica_sets_and_sync_revision
 
 
+class MoreAvailableThanWanted(Exception):
+    """A ReplicaSet that has just been made smaller does not say so yet."""
+
+
 async def rollout_rolling(
     control: DeploymentControl,
     d: Object,
@@ -100,7 +104,7 @@ async def reconcile_old_replica_sets(
             control, old, d, max_scaled_down
         )
         scaled_down = await scale_down_old_replica_sets(control, [*old, new_rs], old, d)
-    except StatusError:
+    except (StatusError, MoreAvailableThanWanted):
         # the status is still worth writing; the ReplicaSet's own next event brings us
         # back
         return False
@@ -111,13 +115,15 @@ async def cleanup_unhealthy_replicas(
     control: DeploymentControl, old: Sequence[Object], d: Object, max_cleanup: int
 ) -> tuple[list[Object], int]:
     """Take away up to `max_cleanup` old pods that are not available. The ReplicaSets as
-    they are then, and how many went.
+    they are then, and how many went. Raises StatusError, MoreAvailableThanWanted.
     """
     total = 0
     result: list[Object] = []
     for rs in by_creation_timestamp(old):
         unhealthy = replicas_of(rs) - status_of(rs).get("availableReplicas", 0)
         count = min(max_cleanup - total, unhealthy)
+        if replicas_of(rs) and count < 0:
+            raise MoreAvailableThanWanted
         if replicas_of(rs) and count > 0:
             _, rs = await control.scale_replica_set_and_record_event(
                 rs, replicas_of(rs) - count, d

@@ -30,6 +30,7 @@ from functools import cmp_to_key
 from lifecycle.api.conditions import get_condition
 from lifecycle.api.http.wire import Object
 from lifecycle.api.loop.clock import parse_time
+from lifecycle.api.pods.pod_util import is_restartable_init_container
 from lifecycle.controllers.pod_readiness import is_pod_active, pod_phase
 
 POD_DELETION_COST = "controller.kubernetes.io/pod-deletion-cost"
@@ -81,7 +82,7 @@ class _Victim:
             if is_ready and ready
             else None
         )
-        self.restarts = _restarts(status)
+        self.restarts = _restarts(pod["spec"], status)
         self.created = _bucket(meta.get("creationTimestamp"), now)
         self.uid = meta.get("uid", "")
 
@@ -137,16 +138,25 @@ def _deletion_cost(annotations: dict[str, str] | None) -> int:
     return cost if -(2**31) <= cost < 2**31 else 0
 
 
-def _restarts(status: Object) -> tuple[int, int]:
+def _restarts(spec: Object, status: Object) -> tuple[int, int]:
     """The most restarts of any container, and of any sidecar (restartable init
-    container).
+    container); those of other init containers do not count.
     """
+    sidecars_of = {
+        container["name"]
+        for container in spec.get("initContainers") or ()
+        if is_restartable_init_container(container)
+    }
     containers = max(
         (c.get("restartCount", 0) for c in status.get("containerStatuses") or ()),
         default=0,
     )
     sidecars = max(
-        (c.get("restartCount", 0) for c in status.get("initContainerStatuses") or ()),
+        (
+            c.get("restartCount", 0)
+            for c in status.get("initContainerStatuses") or ()
+            if c["name"] in sidecars_of
+        ),
         default=0,
     )
     return containers, sidecars

@@ -1,0 +1,12 @@
+"""Pods made by hand: the real controller's answers, and ours."""
+
+from __future__ import annotations
+
+from lifecycle.agreements.chosen import chosen_agreement
+from lifecycle.agreements.kubelet.node_admission import asked
+
+
+def test_our_controller_chooses_whom_the_real_one_chose() -> None:
+    table = chosen_agreement()
+    assert [f"{question}{difference}" for question, difference in table.unexplained] == []
+    assert len(table.computed) == 2 * len(asked(None, "chosen")) > 30
