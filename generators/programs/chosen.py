@@ -12,7 +12,7 @@ from typing import Any
 from generators.programs.answer import Answer
 from generators.programs.connection import Connection
 from generators.programs.control_plane import ControlPlane, Server, until
-from lifecycle.agreements.chosen import GRACE, bare, counted_status
+from lifecycle.agreements.controllers.chosen import GRACE, bare, counted_status
 from lifecycle.api.loop.clock import parse_time
 
 WHO = "kube-controller-manager v1.36.2"

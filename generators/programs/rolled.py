@@ -14,7 +14,7 @@ from typing import Any
 from generators.programs.answer import Answer
 from generators.programs.connection import Connection
 from generators.programs.control_plane import ControlPlane, Server
-from lifecycle.agreements.rolled import (
+from lifecycle.agreements.controllers.rolled import (
     APART,
     TOLD_AFTER,
     after,

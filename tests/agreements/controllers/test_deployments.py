@@ -9,7 +9,7 @@ import pytest
 
 from lifecycle.agreements.controllers import deployments
 from lifecycle.agreements.controllers.deployments import deployment_agreement
-from lifecycle.agreements.told_events import Telling
+from lifecycle.agreements.controllers.told_events import Telling
 from lifecycle.api.http.wire import Object
 from lifecycle.compare import AgreementTable
 from lifecycle.controllers.deployment import deployment_control, progress, rolling, sync

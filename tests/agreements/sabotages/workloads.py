@@ -4,11 +4,11 @@ from __future__ import annotations
 
 from typing import Any
 
-from lifecycle.agreements.chosen import chosen_agreement
+from lifecycle.agreements.controllers.chosen import chosen_agreement
 from lifecycle.agreements.controllers.decisions import scaling_agreement
 from lifecycle.agreements.controllers.deployments import QUESTIONS, deployment_agreement
 from lifecycle.agreements.controllers.replica_sets import VICTIMS, replica_set_agreement
-from lifecycle.agreements.rolled import rolled_agreement
+from lifecycle.agreements.controllers.rolled import rolled_agreement
 from lifecycle.api.http.wire import Object
 from tests.agreements.sabotages.judged import Answers, Judged, Sabotage, called, opened
 from tests.claims.broken.breakage import Wrapped, afterwards, beforehand, constant
@@ -36,7 +36,7 @@ JUDGED = (
             ),
             Sabotage(
                 "relatives are not looked at",
-                "agreements.chosen.get_pods_to_delete",
+                "agreements.controllers.chosen.get_pods_to_delete",
                 beforehand(lambda pods, related, diff, now: (pods, pods, diff, now)),
                 (r"^chosen \| beside relatives$",),
             ),
@@ -56,7 +56,9 @@ JUDGED = (
         ),
         answers=(
             Answers(
-                "whom it chooses", "", called("agreements.chosen.our_choice", lambda names, *_: [*names, "spoilt"])
+                "whom it chooses",
+                "",
+                called("agreements.controllers.chosen.our_choice", lambda names, *_: [*names, "spoilt"]),
             ),
         ),
     ),
@@ -106,7 +108,7 @@ JUDGED = (
             Answers(
                 "what is there afterwards",
                 "",
-                called("agreements.rolled.after", lambda after, *_: {**after, "sets": {}}),
+                called("agreements.controllers.rolled.after", lambda after, *_: {**after, "sets": {}}),
             ),
         ),
     ),
@@ -211,7 +213,7 @@ JUDGED = (
             ),
             Sabotage(
                 "events are told of the pod",
-                "agreements.told_events.object_reference",
+                "agreements.controllers.told_events.object_reference",
                 afterwards(lambda reference, *_: {**reference, "kind": "Pod"}),
                 ("each event it wrote",),
             ),

@@ -19,8 +19,8 @@ from collections.abc import Iterator
 from dataclasses import dataclass, field
 from typing import Any, NamedTuple, cast
 
+from lifecycle.agreements.controllers.told_events import Telling, Told, compare_events
 from lifecycle.agreements.recorded_journey import AGE_OF_CACHE, RecordedJourney
-from lifecycle.agreements.told_events import Telling, Told, compare_events
 from lifecycle.api import fast_json
 from lifecycle.api.http.wire import Object
 from lifecycle.api.loop.clock import Clock, format_time, parse_time

@@ -17,8 +17,8 @@ from collections import Counter
 from collections.abc import Iterable
 from typing import Any, cast
 
+from lifecycle.agreements.controllers.told_events import Telling, Told, compare_events
 from lifecycle.agreements.recorded_journey import AGE_OF_CACHE, RecordedJourney
-from lifecycle.agreements.told_events import Telling, Told, compare_events
 from lifecycle.api import fast_json
 from lifecycle.api.http.wire import Object
 from lifecycle.api.loop.clock import parse_time

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from lifecycle.agreements.chosen import chosen_agreement
+from lifecycle.agreements.controllers.chosen import chosen_agreement
 from lifecycle.agreements.kubelet.node_admission import asked
 
 
