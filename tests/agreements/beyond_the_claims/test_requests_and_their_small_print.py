@@ -182,3 +182,50 @@ def test_who_does_not_say_who_it_is_is_unknown() -> None:
     made = _ask("POST", PATH, b'{"kind":"ConfigMap","apiVersion":"v1","metadata":{"name":"m"},"data":{"a":"1"}}')
     [entry] = json.loads(made.body or b"")["metadata"]["managedFields"]
     assert (entry["manager"], entry["operation"]) == ("unknown", "Update")
+
+
+@pytest.mark.parametrize(
+    ("path", "method", "body", "stranger"),
+    [
+        (
+            "/apis/apps/v1/namespaces/default/deployments/web/scale",
+            "PUT",
+            {"kind": "Scale", "apiVersion": "autoscaling/v1", "spec": {"replicas": 2}, "status": {"replicas": 0}},
+            ("spec", "paused"),
+        ),
+        (
+            "/api/v1/namespaces/default/serviceaccounts/default/token",
+            "POST",
+            {"kind": "TokenRequest", "apiVersion": "authentication.k8s.io/v1", "spec": {"audiences": ["a"]}},
+            ("spec", "secrets"),
+        ),
+        (
+            "/api/v1/namespaces/default/pods/web/binding",
+            "POST",
+            {"kind": "Binding", "apiVersion": "v1", "target": {"kind": "Node", "name": "n"}},
+            ("target", "spec"),
+        ),
+        (
+            "/api/v1/namespaces/default/pods/web/eviction",
+            "POST",
+            {"kind": "Eviction", "apiVersion": "policy/v1", "deleteOptions": {"gracePeriodSeconds": 3}},
+            ("deleteOptions", "spec"),
+        ),
+    ],
+    ids=["scale", "token", "binding", "eviction"],
+)
+def test_the_body_of_a_subresource_has_the_fields_of_its_own_kind(
+    path: str, method: str, body: dict[str, Any], stranger: tuple[str, str]
+) -> None:
+    """And not those of what it is a part of."""
+    inner, field = stranger
+    name = {"name": "default" if inner == "spec" and method == "POST" else "web"}
+
+    def refusal(sent: dict[str, Any]) -> str:
+        answer = _ask(method, path, json.dumps({"metadata": name, **sent}).encode(), fieldValidation="Strict")
+        return str((answer.obj or {}).get("message"))
+
+    assert "unknown field" not in refusal(body)
+    assert f'strict decoding error: unknown field "{inner}.{field}"' in refusal(
+        {**body, inner: {**body[inner], field: 1}}
+    )
