@@ -229,3 +229,24 @@ def test_the_body_of_a_subresource_has_the_fields_of_its_own_kind(
     assert f'strict decoding error: unknown field "{inner}.{field}"' in refusal(
         {**body, inner: {**body[inner], field: 1}}
     )
+
+
+def test_a_scale_without_a_number_is_a_scale_to_nothing() -> None:
+    """A Deployment's own defaults, one replica among them, are not those of its Scale (`ScaleSpec` has none)."""
+
+    async def scene(server: GenericAPIServer, client: Client) -> tuple[Any, Any]:
+        labels = {"app": "web"}
+        spec: dict[str, Any] = {"selector": {"matchLabels": labels}, "replicas": 3}
+        spec["template"] = {"metadata": {"labels": labels}, "spec": {"containers": [{"name": "c", "image": "i"}]}}
+        row, metadata = resource("deployments.apps"), {"name": "web"}
+        await client.create(
+            row, {"kind": "Deployment", "apiVersion": "apps/v1", "metadata": metadata, "spec": spec}, "default"
+        )
+        body = {"kind": "Scale", "apiVersion": "autoscaling/v1", "metadata": metadata, "spec": {}}
+        path = "/apis/apps/v1/namespaces/default/deployments/web/scale"
+        headers = {"content-type": "application/json"}
+        answer = await client.transport.round_trip(Request("PUT", path, {}, headers, json.dumps(body).encode()))
+        deployment = await client.get(row, "web", "default")
+        return (answer.obj or {})["spec"], deployment["spec"]["replicas"]
+
+    assert on_a_server(scene) == ({}, 0)
