@@ -250,3 +250,40 @@ def test_a_scale_without_a_number_is_a_scale_to_nothing() -> None:
         return (answer.obj or {})["spec"], deployment["spec"]["replicas"]
 
     assert on_a_server(scene) == ({}, 0)
+
+
+@pytest.mark.parametrize(
+    ("row", "body", "sent", "generation"),
+    [
+        ("configmaps", {"kind": "ConfigMap", "apiVersion": "v1"}, 5, 5),  # nobody counts these
+        ("configmaps", {"kind": "ConfigMap", "apiVersion": "v1"}, 0, None),
+        (
+            "networkpolicies.networking.k8s.io",
+            {"kind": "NetworkPolicy", "apiVersion": "networking.k8s.io/v1", "spec": {}},
+            5,
+            1,
+        ),
+        (
+            "networkpolicies.networking.k8s.io",
+            {"kind": "NetworkPolicy", "apiVersion": "networking.k8s.io/v1", "spec": {}},
+            0,
+            1,
+        ),
+    ],
+)
+def test_what_the_server_says_of_an_object_no_client_says(
+    row: str, body: dict[str, Any], sent: int, generation: int | None
+) -> None:
+    then = "2020-01-01T00:00:00Z"
+    claimed = {"uid": "mine", "selfLink": "/me", "creationTimestamp": then}
+    claimed |= {"deletionTimestamp": then, "deletionGracePeriodSeconds": 3, "generation": sent}
+
+    async def scene(server: GenericAPIServer, client: Client) -> dict[str, Any]:
+        made = await client.create(resource(row), {**body, "metadata": {"name": "n", **claimed}}, "default")
+        return dict(made["metadata"])
+
+    metadata = on_a_server(scene)
+    assert metadata.get("generation") == generation
+    assert not {"deletionTimestamp", "deletionGracePeriodSeconds", "selfLink"} & metadata.keys()
+    assert metadata["uid"] != "mine"
+    assert metadata["creationTimestamp"] != then
