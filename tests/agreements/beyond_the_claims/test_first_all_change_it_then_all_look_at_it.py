@@ -110,11 +110,14 @@ def test_what_one_refuses_is_not_done_and_nobody_behind_is_asked(what: str, refu
 
 
 def test_who_looks_at_a_request_for_a_token_sees_all_but_the_token() -> None:
-    """What the request did not say is filled in, and the account is named (upstream: `TokenREST.Create`)."""
+    """What the request did not say is filled in, the account is named, and the status is there, empty.
+
+    So a policy of the real server saw it that refused such a request.
+    """
     _, answer, seen, _ = _written("token")
     shown = dict(seen)["two validate"]
     assert shown is not None
     assert shown["metadata"]["name"] == "a"
     assert shown["spec"]["expirationSeconds"] == 3600
-    assert "token" not in (shown.get("status") or {})
+    assert shown["status"] == {"token": "", "expirationTimestamp": None}
     assert answer["status"]["token"]

@@ -107,6 +107,7 @@ class TokenRequests:
                 "expirationSeconds": seconds,
                 "boundObjectRef": reference,
             },
+            "status": {"token": "", "expirationTimestamp": None},
         }
         await validate(completed, None)
 
