@@ -287,3 +287,45 @@ def test_what_the_server_says_of_an_object_no_client_says(
     assert not {"deletionTimestamp", "deletionGracePeriodSeconds", "selfLink"} & metadata.keys()
     assert metadata["uid"] != "mine"
     assert metadata["creationTimestamp"] != then
+
+
+@pytest.mark.parametrize(
+    ("row", "body", "status"),
+    [
+        ("nodes", {"kind": "Node", "status": {"phase": "Running"}}, True),  # a kubelet registers with it
+        (
+            "persistentvolumes",
+            {"kind": "PersistentVolume", "spec": {"hostPath": {"path": "/p"}}, "status": {"reason": "r"}},
+            False,
+        ),
+        ("services", {"kind": "Service", "status": {"loadBalancer": {"ingress": [{"ip": "1.2.3.4"}]}}}, False),
+    ],
+)
+def test_only_a_node_is_made_with_a_status(row: str, body: dict[str, Any], status: bool) -> None:
+    more: dict[str, Any] = {"nodes": {}, "services": {"ports": [{"port": 80}]}}.get(row) or {
+        "capacity": {"storage": "1Gi"},
+        "accessModes": ["ReadWriteOnce"],
+    }
+
+    async def scene(server: GenericAPIServer, client: Client) -> bool:
+        spec = {} if row == "nodes" else {**more, **body.get("spec", {})}
+        sent = {**body, "apiVersion": "v1", "metadata": {"name": "n"}, "spec": spec}
+        made = await client.create(resource(row), sent, "default" if row == "services" else "")
+        return body["status"].items() <= made["status"].items()
+
+    assert on_a_server(scene) is status
+
+
+def test_what_no_store_keeps_no_answer_says() -> None:
+    """A list that is empty and one that is not there are the same in what is stored; so says the answer to who has just sent it."""
+    body = {"kind": "Role", "apiVersion": "rbac.authorization.k8s.io/v1", "metadata": {"name": "r"}, "rules": []}
+
+    async def scene(server: GenericAPIServer, client: Client) -> list[Any]:
+        roles = resource("roles.rbac.authorization.k8s.io")
+        made = await client.create(roles, body, "default")
+        again = await client.update(
+            roles, {**made, "rules": [], "metadata": {**made["metadata"], "labels": {"a": "b"}}}
+        )
+        return [made["rules"], again["rules"], (await client.get(roles, "r", "default"))["rules"]]
+
+    assert on_a_server(scene) == [None, None, None]

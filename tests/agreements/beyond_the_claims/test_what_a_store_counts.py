@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import tracemalloc
+
 import pytest
 
 from lifecycle.cluster.rehearsal import on_virtual_time
@@ -91,6 +93,17 @@ def test_what_is_too_large_is_not_written() -> None:
         assert await store.put("/a", b"x" * 1024 * 1024) == before + 1
 
     on_virtual_time(main())
+
+
+def test_a_value_takes_no_more_room_than_it_needs() -> None:
+    """A store is full of them."""
+    tracemalloc.start()
+    try:
+        values = [encode_value(MAP) for _ in range(100)]
+        room = tracemalloc.get_traced_memory()[0]
+    finally:
+        tracemalloc.stop()
+    assert room < 4 * sum(len(value) for value in values)
 
 
 MAP = {"kind": "ConfigMap", "apiVersion": "v1", "metadata": {"name": "m", "resourceVersion": "5"}, "data": {"k": "v"}}
