@@ -41,6 +41,36 @@ REAL: list[Any] = [
 Apply = Callable[[str, bytes], Awaitable[tuple[int, Object]]]
 
 
+SPREAD = "/apis/apps/v1/namespaces/default/deployments/spread"
+SPREAD_KEYS = [f'k:{{"topologyKey":"zone","whenUnsatisfiable":"{how}"}}' for how in ("DoNotSchedule", "ScheduleAnyway")]
+
+
+async def spread(apply: Apply) -> list[Any]:
+    """What is said to a Deployment with two constraints about one topology, and who owns what of them."""
+    more = {"topologyKey": "zone", "labelSelector": {"matchLabels": {"a": "b"}}}
+    constraints = [
+        {**more, "maxSkew": 1, "whenUnsatisfiable": "DoNotSchedule"},
+        {**more, "maxSkew": 2, "whenUnsatisfiable": "ScheduleAnyway"},
+    ]
+    answers: list[Any] = []
+    for manager, named in (("a", constraints), ("b", constraints[1:]), ("a", constraints[:1]), ("b", [])):
+        pod = {"containers": [{"name": "c", "image": "i"}], **({"topologySpreadConstraints": named} if named else {})}
+        template = {"metadata": {"labels": {"a": "b"}}, "spec": pod}
+        spec = {"selector": {"matchLabels": {"a": "b"}}, "template": template}
+        body = {"apiVersion": "apps/v1", "kind": "Deployment", "metadata": {"name": "spread"}, "spec": spec}
+        code, answer = await apply(f"fieldManager={manager}", json.dumps(body).encode())
+        if code >= 300:
+            answers.append((code, answer["message"]))
+            continue
+        owners = {}
+        for each in answer["metadata"]["managedFields"]:
+            fields = each["fieldsV1"]["f:spec"]["f:template"]["f:spec"]
+            owners[each["manager"]] = sorted(fields.get("f:topologySpreadConstraints", {}))
+        left = answer["spec"]["template"]["spec"].get("topologySpreadConstraints") or []
+        answers.append((code, [each["maxSkew"] for each in left], owners))
+    return answers
+
+
 async def applied(apply: Apply) -> list[Any]:
     """After each of `APPLIED`: the code, or the conflict's words; the ports' targets; who owns which item."""
     answers = []
@@ -59,21 +89,32 @@ async def applied(apply: Apply) -> list[Any]:
     return answers
 
 
-def ours() -> list[Any]:
+def ours(path: str, scenario: Callable[[Apply], Awaitable[list[Any]]]) -> list[Any]:
     """On a server of ours."""
 
     async def scene(server: GenericAPIServer, client: Client) -> list[Any]:
         async def apply(query: str, body: bytes) -> tuple[int, Object]:
             parts = {key: [value] for key, value in (each.split("=") for each in query.split("&"))}
             headers = {"content-type": "application/apply-patch+yaml"}
-            answer = await client.transport.round_trip(Request("PATCH", PATH, parts, headers, body))
+            answer = await client.transport.round_trip(Request("PATCH", path, parts, headers, body))
             return answer.status, answer.obj or json.loads(answer.body or b"{}")
 
-        return await applied(apply)
+        return await scenario(apply)
 
     return on_a_server(scene)
 
 
 def test_two_ports_of_one_number_are_two() -> None:
     """A real 1.36.2 said the same to the same."""
-    assert ours() == REAL
+    assert ours(PATH, applied) == REAL
+
+
+def test_two_constraints_about_one_topology_are_two() -> None:
+    """So did it here."""
+    both, (hard, soft) = SPREAD_KEYS, SPREAD_KEYS
+    assert ours(SPREAD, spread) == [
+        (201, [1, 2], {"a": both}),
+        (200, [1, 2], {"a": both, "b": [soft]}),
+        (200, [1, 2], {"a": [hard], "b": [soft]}),
+        (200, [1], {"a": [hard], "b": []}),
+    ]
