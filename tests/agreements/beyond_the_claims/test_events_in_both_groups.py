@@ -9,6 +9,7 @@ import pytest
 from lifecycle.agreements.resource_handling import on_a_server
 from lifecycle.api.resources import resource
 from lifecycle.api.wire import Object
+from lifecycle.apiserver.apis.event_versions import from_core, to_core
 from lifecycle.apiserver.server.generic_api_server import GenericAPIServer
 from lifecycle.client.rest import Client
 
@@ -91,3 +92,12 @@ def test_it_says_in_each_all_that_the_group_has_words_for(
 
     for event in on_a_server(scene):
         assert {key: value for key, value in event.items() if key not in ("kind", "apiVersion", "metadata")} == shown
+
+
+@pytest.mark.parametrize(("made_in", "sent", "read_in", "shown"), SHOWN[1::2], ids=["new as old", "old as new"])
+def test_so_it_says_where_nobody_fills_in_what_is_not_there(
+    made_in: Any, sent: Object, read_in: Any, shown: Object
+) -> None:
+    event = {"kind": "Event", "apiVersion": made_in.api_version, **sent}
+    converted = to_core(event) if read_in is CORE else from_core(event)
+    assert converted == {"kind": "Event", "apiVersion": read_in.api_version, **shown}

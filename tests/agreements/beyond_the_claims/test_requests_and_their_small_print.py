@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 from dataclasses import replace
 from typing import Any
 
@@ -329,3 +330,11 @@ def test_what_no_store_keeps_no_answer_says() -> None:
         return [made["rules"], again["rules"], (await client.get(roles, "r", "default"))["rules"]]
 
     assert on_a_server(scene) == [None, None, None]
+
+
+def test_what_is_refused_is_called_by_the_name_that_it_would_have_got() -> None:
+    """The real server's words: `The ConfigMap "web-sx7v9" is invalid: data[a b]: …`."""
+    body = {"kind": "ConfigMap", "apiVersion": "v1", "metadata": {"generateName": "web-"}, "data": {"a b": "c"}}
+    answer = _ask("POST", PATH, json.dumps(body).encode())
+    assert answer.status == 422
+    assert re.match(r'ConfigMap "web-[a-z0-9]{5}" is invalid: data\[a b\]: ', (answer.obj or {})["message"])
