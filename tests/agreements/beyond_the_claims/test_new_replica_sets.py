@@ -148,3 +148,12 @@ def test_it_is_the_template_and_the_selector_with_one_label_more() -> None:
         "spec": deployment["spec"]["template"]["spec"],
     }
     assert made["spec"]["replicas"] == 0
+
+
+def test_a_long_name_is_not_cut() -> None:
+    """There is room for it: what is too long, nobody could have made."""
+    deployment = a_named_deployment()
+    deployment["metadata"]["name"] = "a" * 200
+    name, _, hashed = new_replica_set(deployment)["metadata"]["name"].partition("-")
+    assert name == "a" * 200
+    assert hashed
