@@ -2,12 +2,18 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import pytest
 
 from lifecycle.api.tracing import Span, listening
-from lifecycle.api.wire import MASTERS
+from lifecycle.api.wire import MASTERS, Object, RequestInfo, UserInfo
+from lifecycle.apiserver.filters.priority_and_fairness import FlowController
+from lifecycle.apiserver.storage.object_reader import StaticReader
 from lifecycle.cluster.rehearsal import RehearsedCluster, rehearse
 from lifecycle.cluster.target import HandlerTarget
+
+VERSION = "flowcontrol.apiserver.k8s.io/v1"
 
 
 @pytest.mark.parametrize(
@@ -26,3 +32,68 @@ def test_a_request_waits_in_the_lane_of_who_sends_it(user: tuple[str, tuple[str,
 
     rehearse(scene, without=("kubelet", "scheduler", "controllers"))
     assert [span.attributes for span in spans if span.name == "flow control"] == [lane]
+
+
+def _schema(name: str, precedence: int, level: str, by: str, **users: list[str]) -> Object:
+    subjects = [{"kind": "User", "user": {"name": each}} for each in users.get("users", ["*"])]
+    rule = {"verbs": ["*"], "apiGroups": ["*"], "resources": ["*"], "namespaces": ["*"], "clusterScope": True}
+    spec: Object = {
+        "matchingPrecedence": precedence,
+        "priorityLevelConfiguration": {"name": level},
+        "rules": [{"subjects": subjects, "resourceRules": [rule]}],
+        **({"distinguisherMethod": {"type": by}} if by else {}),
+    }
+    return {
+        "kind": "FlowSchema",
+        "apiVersion": VERSION,
+        "metadata": {"name": name, "uid": f"uid of {name}"},
+        "spec": spec,
+    }
+
+
+LEVEL: Object = {
+    "kind": "PriorityLevelConfiguration",
+    "apiVersion": VERSION,
+    "metadata": {"name": "there"},
+    "spec": {"type": "Limited", "limited": {"nominalConcurrencyShares": 5, "limitResponse": {"type": "Reject"}}},
+}
+
+
+@pytest.mark.parametrize(
+    ("by", "flows"),
+    [
+        ("ByUser", ["jane", "jane", "ann", "ann"]),
+        ("ByNamespace", ["shop", "bank", "shop", "bank"]),
+        ("", ["", "", "", ""]),
+    ],
+)
+def test_what_tells_flows_apart_is_what_the_schema_says(by: str, flows: list[str]) -> None:
+    """Also of whom, and of where, something has been asked before."""
+    control = FlowController(StaticReader([LEVEL, _schema("all", 1, "there", by)]))
+    for _ in range(2):
+        found = [
+            control.classify(UserInfo(user), RequestInfo(True, "/", "get", version="v1", namespace=ns, resource="pods"))
+            for user in ("jane", "ann")
+            for ns in ("shop", "bank")
+        ]
+        assert [each and each.flow for each in found] == [("all", flow) for flow in flows]
+
+
+@pytest.mark.parametrize(
+    ("schemas", "chosen"),
+    [
+        ([("late", 9, "there", ["*"]), ("early", 1, "there", ["*"])], "early"),
+        ([("b", 1, "there", ["*"]), ("a", 1, "there", ["*"])], "a"),
+        ([("early", 1, "nowhere", ["*"]), ("late", 9, "there", ["*"])], "late"),  # its level does not exist
+        ([("early", 1, "there", ["ann"]), ("late", 9, "there", ["*"])], "late"),
+        ([("early", 1, "there", ["ann"])], None),
+    ],
+)
+def test_the_first_schema_that_wants_a_request_and_has_a_level_has_it(schemas: list[Any], chosen: str | None) -> None:
+    objects = [_schema(name, precedence, level, "", users=users) for name, precedence, level, users in schemas]
+    control = FlowController(StaticReader([LEVEL, *objects]))
+    info = RequestInfo(True, "/", "get", version="v1", namespace="shop", resource="pods")
+    found = control.classify(UserInfo("jane"), info)
+    assert (found and (found.schema, found.schema_uid, found.level.name)) == (
+        chosen and (chosen, f"uid of {chosen}", "there")
+    )
