@@ -73,7 +73,7 @@ async def spread(apply: Apply) -> list[Any]:
 
 async def applied(apply: Apply) -> list[Any]:
     """After each of `APPLIED`: the code, or the conflict's words; the ports' targets; who owns which item."""
-    answers = []
+    answers: list[Any] = []
     for manager, ports, force in APPLIED:
         spec: Object = {"selector": {"app": "dns"}, **({"ports": ports} if ports else {})}
         body = {"apiVersion": "v1", "kind": "Service", "metadata": {"name": "dns"}, "spec": spec}

@@ -43,7 +43,7 @@ TARGET = "f:targetCPUUtilizationPercentage"
 def test_what_is_written_in_one_version_is_lost_in_the_other(
     written: dict[str, Any], lost: str, owned: dict[str, Any]
 ) -> None:
-    async def scene(server: GenericAPIServer, client: Client) -> dict[str, Any]:
+    async def scene(server: GenericAPIServer, client: Client) -> dict[Any, Any]:
         async def send(method: str, version: str, body: Object, manager: str, kind: str = "json") -> None:
             path = ROOT.format(version) + ("/h" if method == "PATCH" else "")
             headers = {"content-type": f"application/{kind}"}
@@ -56,7 +56,7 @@ def test_what_is_written_in_one_version_is_lost_in_the_other(
         made = await client.get(resource("horizontalpodautoscalers.autoscaling"), "h", "default")
         return {(e["manager"], e["apiVersion"]): e["fieldsV1"]["f:spec"] for e in made["metadata"]["managedFields"]}
 
-    before = {name: {} for name in ("f:maxReplicas", "f:minReplicas", TARGET, "f:scaleTargetRef")}
+    before: dict[str, Any] = {name: {} for name in ("f:maxReplicas", "f:minReplicas", TARGET, "f:scaleTargetRef")}
     expected: dict[Any, Any] = {("old", "autoscaling/v1"): {name: {} for name in before if name != lost}}
     if owned:
         expected["new", "autoscaling/v2"] = owned

@@ -276,7 +276,7 @@ def test_what_the_server_says_of_an_object_no_client_says(
     row: str, body: dict[str, Any], sent: int, generation: int | None
 ) -> None:
     then = "2020-01-01T00:00:00Z"
-    claimed = {"uid": "mine", "selfLink": "/me", "creationTimestamp": then}
+    claimed: dict[str, Any] = {"uid": "mine", "selfLink": "/me", "creationTimestamp": then}
     claimed |= {"deletionTimestamp": then, "deletionGracePeriodSeconds": 3, "generation": sent}
 
     async def scene(server: GenericAPIServer, client: Client) -> dict[str, Any]:

@@ -83,7 +83,7 @@ def _told(*requests: Request, client_ca: bytes = CLUSTER_CA.ca_pem, pause: float
     return on_virtual_time(main())
 
 
-def _request(certificate: bytes | None = None, **headers: str) -> Request:
+def _request(certificate: bytes | None = None, /, **headers: str) -> Request:
     headers = {name.replace("_", "-"): value for name, value in headers.items()}
     return Request("GET", "/apis/x", headers=headers, peer_certificate=certificate)
 
