@@ -9,6 +9,7 @@ from typing import Any
 
 import pytest
 
+from lifecycle.agreements.audited import our_events
 from lifecycle.api.clock import Clock
 from lifecycle.api.wire import Handler, Object, Request, RequestInfo, Response, UserInfo, WatchFrame
 from lifecycle.apiserver.audit import context
@@ -144,3 +145,22 @@ def test_what_goes_on_for_long_is_told_of_when_it_starts_and_when_it_ends() -> N
     request.info = RequestInfo(True, request.path, "watch", version="v1", namespace="shop", resource="pods")
     stages = [each["stage"] for each in _events("Metadata", _watched, request)]
     assert stages == [RECEIVED, STARTED, "ResponseComplete"]
+
+
+def test_what_was_sent_is_kept_as_it_was_understood() -> None:
+    """With defaults, and without what nobody knows. Upstream: `audit.LogRequestObject`, which has the decoded object."""
+    template = {"metadata": {"labels": {"a": "b"}}, "spec": {"containers": [{"name": "c", "image": "i"}]}}
+    body = {
+        "kind": "Deployment",
+        "apiVersion": "apps/v1",
+        "metadata": {"name": "web"},
+        "spec": {"selector": {"matchLabels": {"a": "b"}}, "template": template, "unheardOf": 1},
+    }
+    request = {"what": "", "user": "admin", "groups": ["system:masters"], "method": "POST", "headers": {}, "body": body}
+    request |= {"path": "/apis/apps/v1/namespaces/default/deployments"}
+    policy = {"apiVersion": "audit.k8s.io/v1", "kind": "Policy", "rules": [{"level": "Request"}]}
+    [events] = our_events(policy, [request])
+    kept = events[-1]["requestObject"]
+    assert kept["spec"]["replicas"] == 1
+    assert "unheardOf" not in kept["spec"]
+    assert "managedFields" not in kept["metadata"], "what is sent says nothing of who owns what"
