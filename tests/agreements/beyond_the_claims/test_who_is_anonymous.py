@@ -111,16 +111,3 @@ def test_who_fails_does_not_keep_the_others_from_being_asked() -> None:
 def test_who_shows_nothing_and_may_not_is_told_so() -> None:
     with pytest.raises(AuthenticationError, match=r"^no credentials provided$"):
         on_virtual_time(Authenticator(NOBODY, allow_anonymous=False).authenticate_request(Request("GET", "/api")))
-
-
-@pytest.mark.parametrize("groups", [(), ("system:authenticated",)])
-def test_for_whom_somebody_is_known_is_kept(groups: tuple[str, ...]) -> None:
-    """With the group that all have who are known (upstream: `AuthenticatedGroupAdder`)."""
-
-    class Knows:
-        def authenticate_request(self, request: Request) -> Identity:
-            return Identity(UserInfo("jane", groups), ("vault", "api"))
-
-    found = on_virtual_time(UnionRequestAuthenticator(Knows()).authenticate_request(Request("GET", "/")))
-    assert found is not None
-    assert (found.user.groups, found.audiences) == (("system:authenticated",), ("vault", "api"))
