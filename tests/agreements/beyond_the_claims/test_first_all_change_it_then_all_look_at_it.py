@@ -3,16 +3,18 @@
 from __future__ import annotations
 
 import json
+from collections.abc import Callable
 from typing import Any
 
 import pytest
 
+from lifecycle.agreements.claim_checks.on_a_loop import on_a_loop
 from lifecycle.agreements.resource_handling import on_a_server
 from lifecycle.api.resources import Resource, resource
 from lifecycle.api.status import StatusError
 from lifecycle.api.wire import Object, Request
-from lifecycle.apiserver.admission.attributes import Attributes
-from lifecycle.apiserver.admission.chain import Plugin
+from lifecycle.apiserver.admission.attributes import CREATE, Attributes
+from lifecycle.apiserver.admission.chain import AdmissionChain, Plugin
 from lifecycle.apiserver.server.generic_api_server import GenericAPIServer
 from lifecycle.client.rest import Client
 
@@ -121,3 +123,28 @@ def test_who_looks_at_a_request_for_a_token_sees_all_but_the_token() -> None:
     assert shown["spec"]["expirationSeconds"] == 3600
     assert shown["status"] == {"token": "", "expirationTimestamp": None}
     assert answer["status"]["token"]
+
+
+def test_who_has_nothing_to_do_is_left_out_where_it_is_known_when_that_changes() -> None:
+    """Elsewhere it is asked each time: nobody would notice that it has something to do by now."""
+
+    class _Idle(_Watchful):
+        busy = False
+
+        def configured(self) -> bool:
+            return self.busy
+
+    async def asked(changes: Callable[[], int] | None) -> list[int]:
+        seen, counts = list[tuple[str, Object | None]](), list[int]()
+        plugin = _Idle("one", seen)
+        chain = AdmissionChain([plugin], changes)
+        for busy, count in ((False, 1), (True, 1), (True, 2), (False, 3)):
+            plugin.busy, counted[0] = busy, count
+            before = len(seen)
+            await chain.admit(Attributes(CREATE, PODS, "", "default", "p", {}))
+            counts.append(len(seen) - before)
+        return counts
+
+    counted = [0]
+    assert on_a_loop(asked(None)) == [1, 1, 1, 1]
+    assert on_a_loop(asked(lambda: counted[0])) == [0, 0, 1, 0]

@@ -62,6 +62,7 @@ def asked_for(
             if child:
                 await make(child, _owned_by({"it": uids["it"]}), [])
             if child_waits:
+                await make("another", _owned_by({"it": uids["it"]}), [])  # which waits for nobody
                 await make("grandchild", _owned_by({child: uids[child]}), [OTHER])
                 await admin.delete(MAPS, child, "default", propagation="Foreground")
             if "going" in owners:
