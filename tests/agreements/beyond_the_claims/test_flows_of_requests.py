@@ -2,15 +2,16 @@
 
 from __future__ import annotations
 
+import asyncio
 from typing import Any
 
 import pytest
 
 from lifecycle.api.tracing import Span, listening
-from lifecycle.api.wire import MASTERS, Object, RequestInfo, UserInfo
-from lifecycle.apiserver.filters.priority_and_fairness import FlowController
+from lifecycle.api.wire import MASTERS, Object, Request, RequestInfo, Response, UserInfo
+from lifecycle.apiserver.filters.priority_and_fairness import FlowController, with_priority_and_fairness
 from lifecycle.apiserver.storage.object_reader import StaticReader
-from lifecycle.cluster.rehearsal import RehearsedCluster, rehearse
+from lifecycle.cluster.rehearsal import RehearsedCluster, on_virtual_time, rehearse
 from lifecycle.cluster.target import HandlerTarget
 
 VERSION = "flowcontrol.apiserver.k8s.io/v1"
@@ -97,3 +98,41 @@ def test_the_first_schema_that_wants_a_request_and_has_a_level_has_it(schemas: l
     assert (found and (found.schema, found.schema_uid, found.level.name)) == (
         chosen and (chosen, f"uid of {chosen}", "there")
     )
+
+
+def test_seats_that_nobody_needs_are_lent_within_ten_seconds() -> None:
+    """Fourteen come at once to a level of ten seats, and nobody to one that may lend eight of its ten."""
+
+    def level(name: str, lends: int) -> Object:
+        queuing = {"queues": 4, "handSize": 2, "queueLengthLimit": 5}
+        response = {"type": "Queue", "queuing": queuing}
+        limited = {"nominalConcurrencyShares": 50, "lendablePercent": lends, "limitResponse": response}
+        return {**LEVEL, "metadata": {"name": name}, "spec": {"type": "Limited", "limited": limited}}
+
+    objects = [level("busy", 0), level("idle", 80), _schema("all", 1, "busy", "ByUser")]
+
+    async def main() -> list[int]:
+        served = list[float]()
+        loop = asyncio.get_running_loop()
+        began = loop.time()
+
+        async def serves(request: Request) -> Response:
+            served.append(loop.time() - began)
+            await asyncio.sleep(100)
+            return Response(200, obj={})
+
+        handler = with_priority_and_fairness(serves, FlowController(StaticReader(objects), 20), 60)
+
+        def asked(number: int) -> Request:
+            info = RequestInfo(True, "/api/v1/pods", "get", version="v1", resource="pods")
+            return Request("GET", info.path, info=info, user=UserInfo(f"user {number}"))
+
+        answers = asyncio.gather(*(handler(asked(number)) for number in range(14)))
+        seen = []
+        for pause in (1, 8.5, 1):
+            await asyncio.sleep(pause)
+            seen.append(len(served))
+        assert [answer.status for answer in await answers] == [200] * 14
+        return seen
+
+    assert on_virtual_time(main()) == [10, 10, 14]
