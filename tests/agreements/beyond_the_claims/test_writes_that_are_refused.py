@@ -3,9 +3,6 @@
 from __future__ import annotations
 
 from functools import partial
-from typing import Any
-
-import pytest
 
 from lifecycle.agreements.claim_checks.etcd import MAPS, config_map
 from lifecycle.agreements.resource_handling import on_a_server
@@ -103,36 +100,3 @@ def test_a_version_is_a_number_and_some_kinds_must_have_one() -> None:
     needed = (422, "metadata.resourceVersion: Invalid value: 0: must be specifie")
     far = (500, 'parsing "99999999999999999999": value out of range')
     assert on_a_server(_versions)[:7] == [needed, needed, (409, late), *no_number, far, (200, "")]
-
-
-@pytest.mark.parametrize("version", [None, "", "0"])
-@pytest.mark.parametrize(
-    ("row", "body", "code"),
-    [
-        ("configmaps", {"kind": "ConfigMap", "apiVersion": "v1"}, 200),
-        (
-            "poddisruptionbudgets.policy",
-            {"kind": "PodDisruptionBudget", "apiVersion": "policy/v1", "spec": {"minAvailable": 1}},
-            422,
-        ),
-    ],
-)
-def test_zero_is_no_version_either(row: str, body: dict[str, Any], code: int, version: str | None) -> None:
-    """Whoever names none overwrites what there is, where that is allowed (upstream: `AllowUnconditionalUpdate`)."""
-
-    async def scene(server: GenericAPIServer, client: Client) -> tuple[int, str]:
-        made = await client.create(resource(row), {**body, "metadata": {"name": "n"}}, "default")
-        metadata = {
-            "name": "n",
-            "namespace": "default",
-            **({"resourceVersion": version} if version is not None else {}),
-        }
-        try:
-            await client.update(resource(row), {**made, "metadata": metadata})
-        except StatusError as error:
-            return error.code, error.message
-        return 200, ""
-
-    answered, why = on_a_server(scene)
-    assert answered == code
-    assert ("metadata.resourceVersion: Invalid value: 0: must be specified for an update" in why) is (code == 422)
