@@ -132,8 +132,11 @@ def test_who_has_not_said_who_it_is_is_decided_about_as_nobody() -> None:
     async def handler(request: Request) -> Response:
         return Response(200, obj={})
 
-    request = Request("GET", "/api/v1/namespaces/shop/pods/x", info=asked())
-    answer = on_a_loop(with_authorization(handler, cast(Authorizer, Notes()))(request))
+    async def ask() -> Response:
+        request = Request("GET", "/api/v1/namespaces/shop/pods/x", info=asked())
+        return await with_authorization(handler, cast(Authorizer, Notes()))(request)
+
+    answer = on_a_loop(ask())
     assert [user.name for user in seen] == ["system:anonymous"]
     assert (answer.status, 'User "system:anonymous" cannot' in (answer.obj or {})["message"]) == (403, True)
 
@@ -147,8 +150,11 @@ def test_what_is_refused_is_not_counted_among_what_was_answered() -> None:
 
     def counted(authorizer: Authorizer) -> tuple[int, int]:
         chain = default_build_handler_chain(handler, ChainConfig(JANES, authorizer, metrics=metrics))
-        code = on_a_loop(chain(Request("GET", "/api/v1/namespaces/shop/pods/x"))).status
-        return code, sum(sum(kind.codes.values()) for kind in metrics.kinds.values())
+
+        async def ask() -> Response:
+            return await chain(Request("GET", "/api/v1/namespaces/shop/pods/x"))
+
+        return on_a_loop(ask()).status, sum(sum(kind.codes.values()) for kind in metrics.kinds.values())
 
     assert counted(Fixed(DENY)) == (403, 0)
     assert counted(Fixed(ALLOW)) == (200, 1)
