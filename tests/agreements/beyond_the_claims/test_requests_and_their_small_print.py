@@ -338,3 +338,18 @@ def test_what_is_refused_is_called_by_the_name_that_it_would_have_got() -> None:
     answer = _ask("POST", PATH, json.dumps(body).encode())
     assert answer.status == 422
     assert re.match(r'ConfigMap "web-[a-z0-9]{5}" is invalid: data\[a b\]: ', (answer.obj or {})["message"])
+
+
+@pytest.mark.parametrize(
+    ("option", "value", "why"),
+    [
+        ("dryRun", "Some", 'dryRun: Unsupported value: ["Some"]: supported values: "All"'),
+        ("fieldManager", "m" * 129, "fieldManager: Too long: may not be more than 128 bytes"),
+        ("fieldValidation", "Maybe", 'fieldValidation: Unsupported value: "Maybe"'),
+    ],
+)
+def test_options_that_nobody_knows_are_refused_before_anything_is_done(option: str, value: str, why: str) -> None:
+    body = {"kind": "ConfigMap", "apiVersion": "v1", "metadata": {"name": "m"}}
+    answer = _ask("POST", PATH, json.dumps(body).encode(), **{option: value})
+    assert answer.status == 422
+    assert why in (answer.obj or {})["message"]
