@@ -350,6 +350,6 @@ def test_what_is_refused_is_called_by_the_name_that_it_would_have_got() -> None:
 )
 def test_options_that_nobody_knows_are_refused_before_anything_is_done(option: str, value: str, why: str) -> None:
     body = {"kind": "ConfigMap", "apiVersion": "v1", "metadata": {"name": "m"}}
-    answer = _ask("POST", PATH, json.dumps(body).encode(), **{option: value})
+    answer = _ask("POST", PATH, json.dumps(body).encode(), None, **{option: value})
     assert answer.status == 422
     assert why in (answer.obj or {})["message"]
