@@ -241,9 +241,13 @@ def test_splitting_a_username_needs_both_parts() -> None:
 # -- token requests ---------------------------------------------------------------------------------------------------
 
 
-def token_request(tokens: ServiceAccountTokens, **spec: Any) -> Object:
+async def token_request(tokens: ServiceAccountTokens, **spec: Any) -> Object:
     info = RequestInfo(True, "", "create", namespace="n", resource="serviceaccounts", subresource="token", name="sa")
-    return TokenRequests(tokens).create(Request("POST", "/", info=info), {"spec": spec})
+
+    async def anything_goes(obj: Object, old: None) -> None:
+        """Nobody has anything against it."""
+
+    return await TokenRequests(tokens).create(Request("POST", "/", info=info), {"spec": spec}, anything_goes)
 
 
 def claims(answer: Object) -> dict[str, Any]:
@@ -256,14 +260,14 @@ def test_the_token_of_the_injected_volume_lasts_a_year_and_warns_after_an_hour()
     async def main() -> None:
         tokens, _ = issuer(account(), pod(), NODE)
         bound = {"apiVersion": "v1", "kind": "Pod", "name": "pod", "uid": "p1"}
-        answer = token_request(tokens, expirationSeconds=WARN_ONLY_SECONDS, boundObjectRef=bound)
+        answer = await token_request(tokens, expirationSeconds=WARN_ONLY_SECONDS, boundObjectRef=bound)
         inside = claims(answer)
         assert inside["exp"] - inside["iat"] == EXTENDED_SECONDS
         assert inside["kubernetes.io"]["warnafter"] - inside["iat"] == WARN_ONLY_SECONDS
         assert inside["kubernetes.io"]["node"] == {"name": "here", "uid": "n1"}
         assert answer["status"]["expirationTimestamp"] == format_time(VIRTUAL_EPOCH + WARN_ONLY_SECONDS)
         other = claims(
-            token_request(tokens, expirationSeconds=WARN_ONLY_SECONDS, boundObjectRef=bound, audiences=["vault"])
+            await token_request(tokens, expirationSeconds=WARN_ONLY_SECONDS, boundObjectRef=bound, audiences=["vault"])
         )
         assert other["exp"] - other["iat"] == WARN_ONLY_SECONDS
 
@@ -287,7 +291,7 @@ def test_a_token_request_may_be_refused(spec: Object, code: int, message: str) -
     async def main() -> None:
         tokens, _ = issuer(account(), pod())
         with pytest.raises(StatusError) as refused:
-            token_request(tokens, **spec)
+            await token_request(tokens, **spec)
         assert refused.value.code == code
         assert message in refused.value.message
 

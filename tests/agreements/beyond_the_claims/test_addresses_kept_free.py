@@ -47,3 +47,29 @@ def _made(spec: Object) -> tuple[int, Object]:
         return 201, made["spec"]
 
     return on_a_server(scene)
+
+
+def test_what_is_only_tried_takes_nothing_and_names_what_nobody_will_get() -> None:
+    """So did a real 1.36.2: `10.96.0.0` is nobody's address, and of ports those after the last one of the range."""
+
+    async def scene(server: GenericAPIServer, client: Client) -> None:
+        async def tried(name: str, **spec: object) -> tuple[int, str, list[int]]:
+            path = "/api/v1/namespaces/default/services"
+            body = {"apiVersion": "v1", "kind": "Service", "metadata": {"name": name}, "spec": spec}
+            try:
+                made = (await client.request("POST", path, query={"dryRun": "All"}, obj=body)).obj
+            except StatusError as error:
+                return error.code, error.message, []
+            assert made is not None
+            return 201, made["spec"]["clusterIP"], [port.get("nodePort", 0) for port in made["spec"]["ports"]]
+
+        ports = [{"name": "a", "port": 80}, {"name": "b", "port": 81}, {"name": "c", "port": 82, "nodePort": 30007}]
+        expected = (201, "10.96.0.0", [32769, 32770, 30007])
+        assert await tried("one", type="NodePort", ports=ports) == expected
+        assert await tried("two", type="NodePort", ports=ports) == expected
+        body: Object = {"apiVersion": "v1", "kind": "Service", "metadata": {"name": "one"}}
+        await client.create(resource("services"), {**body, "spec": {"type": "NodePort", "ports": ports}}, "default")
+        why = "spec.ports[2].nodePort: Invalid value: 30007: provided port is already allocated"
+        assert await tried("two", type="NodePort", ports=ports) == (422, f'Service "two" is invalid: {why}', [])
+
+    on_a_server(scene)

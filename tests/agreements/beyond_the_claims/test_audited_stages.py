@@ -2,13 +2,20 @@
 
 from __future__ import annotations
 
+import contextlib
+import json
+from collections.abc import AsyncIterator
 from typing import Any
 
 import pytest
 
-from lifecycle.api.http.wire import Object, RequestInfo, UserInfo
+from lifecycle.agreements.apiserver.audited import our_events
+from lifecycle.api.http.wire import Handler, Object, Request, RequestInfo, Response, UserInfo, WatchFrame
+from lifecycle.api.loop.clock import Clock
 from lifecycle.apiserver.audit import context
 from lifecycle.apiserver.audit.policy import AuditPolicy
+from lifecycle.apiserver.filters.audit import AuditLog
+from lifecycle.cluster.rehearsal import on_virtual_time
 
 GET = RequestInfo(True, "/api/v1/pods", "get", version="v1", resource="pods")
 RECEIVED, STARTED, PANIC = "RequestReceived", "ResponseStarted", "Panic"
@@ -53,3 +60,107 @@ def test_of_two_notes_with_one_key_the_first_stays() -> None:
     finally:
         context.audit_event.reset(token)
     assert event["annotations"] == {"a": "first", "b": "only", "c": "third"}
+
+
+def _events(level: str, handler: Handler, request: Request) -> list[Object]:
+    """What is written of a request, under a policy that wants all of it on this level."""
+    lines = list[bytes]()
+    log = AuditLog(AuditPolicy({"rules": [{"level": level}]}), lines.append, Clock())
+
+    async def main() -> None:
+        with contextlib.suppress(ValueError):
+            answer = await log.logged(handler, request)
+            if answer.stream is not None:
+                async for _ in answer.stream:
+                    pass
+
+    on_virtual_time(main())
+    return [json.loads(line) for line in lines]
+
+
+def _posted() -> Request:
+    path = "/api/v1/namespaces/shop/pods"
+    info = RequestInfo(True, path, "create", version="v1", namespace="shop", resource="pods")
+    return Request("POST", path, info=info, user=UserInfo("jane", ("devs",)), body=b'{"kind":"Pod","apiVersion":"v1"}')
+
+
+async def _made(request: Request) -> Response:
+    return Response(201, obj={"kind": "Pod", "apiVersion": "v1", "metadata": {"name": "p"}})
+
+
+async def _fails(request: Request) -> Response:
+    raise ValueError("a bug")
+
+
+async def _watched(request: Request) -> Response:
+    async def frames() -> AsyncIterator[WatchFrame]:
+        yield WatchFrame(
+            "ADDED", {"kind": "Pod", "apiVersion": "v1", "metadata": {"name": "p", "resourceVersion": "1"}}
+        )
+
+    return Response(stream=frames())
+
+
+@pytest.mark.parametrize(
+    ("level", "sent", "answered"),
+    [("Metadata", False, False), ("Request", True, False), ("RequestResponse", True, True)],
+)
+def test_what_was_sent_and_what_was_answered_is_kept_as_far_as_the_level_goes(
+    level: str, sent: bool, answered: bool
+) -> None:
+    received, complete = _events(level, _made, _posted())
+    assert (received["stage"], complete["stage"]) == (RECEIVED, "ResponseComplete")
+    assert {each["level"] for each in (received, complete)} == {level}
+    assert "responseStatus" not in received
+    assert "requestObject" not in received
+    assert complete["responseStatus"]["code"] == 201
+    assert ("requestObject" in complete, "responseObject" in complete) == (sent, answered)
+    assert received["auditID"] == complete["auditID"]
+
+
+def test_who_asked_is_said_at_each_stage_whoever_it_is_further_in() -> None:
+    async def impersonates(request: Request) -> Response:
+        request.user = UserInfo("ann")
+        return await _made(request)
+
+    async def fails_as_another(request: Request) -> Response:
+        request.user = UserInfo("ann")
+        return await _fails(request)
+
+    for handler in (_made, impersonates, _fails, fails_as_another):
+        events = _events("Metadata", handler, _posted())
+        assert [each["user"]["username"] for each in events] == ["jane", "jane"], handler
+        assert events[0]["user"]["groups"] == ["devs"]
+
+
+def test_a_bug_is_a_stage_of_its_own() -> None:
+    events = _events("Metadata", _fails, _posted())
+    assert [each["stage"] for each in events] == [RECEIVED, PANIC]
+    assert events[1]["responseStatus"]["code"] == 500
+
+
+def test_what_goes_on_for_long_is_told_of_when_it_starts_and_when_it_ends() -> None:
+    request = _posted()
+    request.method, request.body = "GET", b""
+    request.info = RequestInfo(True, request.path, "watch", version="v1", namespace="shop", resource="pods")
+    stages = [each["stage"] for each in _events("Metadata", _watched, request)]
+    assert stages == [RECEIVED, STARTED, "ResponseComplete"]
+
+
+def test_what_was_sent_is_kept_as_it_was_understood() -> None:
+    """With defaults, and without what nobody knows. Upstream: `audit.LogRequestObject`, which has the decoded object."""
+    template = {"metadata": {"labels": {"a": "b"}}, "spec": {"containers": [{"name": "c", "image": "i"}]}}
+    body = {
+        "kind": "Deployment",
+        "apiVersion": "apps/v1",
+        "metadata": {"name": "web"},
+        "spec": {"selector": {"matchLabels": {"a": "b"}}, "template": template, "unheardOf": 1},
+    }
+    request = {"what": "", "user": "admin", "groups": ["system:masters"], "method": "POST", "headers": {}, "body": body}
+    request |= {"path": "/apis/apps/v1/namespaces/default/deployments"}
+    policy = {"apiVersion": "audit.k8s.io/v1", "kind": "Policy", "rules": [{"level": "Request"}]}
+    [events] = our_events(policy, [request])
+    kept = events[-1]["requestObject"]
+    assert kept["spec"]["replicas"] == 1
+    assert "unheardOf" not in kept["spec"]
+    assert "managedFields" not in kept["metadata"], "what is sent says nothing of who owns what"

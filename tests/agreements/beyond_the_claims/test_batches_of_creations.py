@@ -50,3 +50,22 @@ def test_after_the_first_batch_in_which_something_fails_nothing_more_is_tried(
 ) -> None:
     """Upstream: `slowStartBatch`. Of several errors of a batch the first counts."""
     assert _played(count, first, fails) == played
+
+
+def test_who_is_called_off_has_not_failed() -> None:
+    """A controller that ends in the middle of a batch ends, and does not tell of a refusal."""
+
+    async def main() -> list[int]:
+        tried = list[int]()
+
+        async def create() -> None:
+            tried.append(len(tried))
+            if len(tried) == 3:
+                raise asyncio.CancelledError
+            await asyncio.sleep(1)
+
+        with pytest.raises(asyncio.CancelledError):
+            await slow_start_batch(10, 1, create)
+        return tried
+
+    assert on_virtual_time(main()) == [0, 1, 2]

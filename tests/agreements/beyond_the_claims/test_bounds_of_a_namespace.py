@@ -86,3 +86,27 @@ def test_what_a_pod_says_of_its_zone_is_put_right() -> None:
     }
     PodTopologyLabels(StaticReader([node])).admit(Attributes(CREATE, resource("pods"), "", "shop", "p", pod))
     assert pod["metadata"]["labels"] == {ZONE: "z", REGION: "own", "app": "web"}
+
+
+@pytest.mark.parametrize(
+    ("subresource", "obj", "labels"),
+    [
+        ("binding", {"target": {"kind": "Node", "name": "here"}}, {ZONE: "z"}),
+        (
+            "binding",
+            {"metadata": {"labels": {"a": "b"}}, "target": {"kind": "Node", "name": "here"}},
+            {"a": "b", ZONE: "z"},
+        ),
+        ("binding", {"target": {"kind": "Node", "name": "nowhere"}}, {}),
+        ("binding", {"target": {"kind": "Machine", "name": "here"}}, {}),  # as refused later on
+        ("binding", {"target": {"name": "here"}}, {}),
+        ("binding", {}, {}),
+        ("", {"metadata": {}, "spec": {"nodeName": "here"}}, {ZONE: "z"}),
+        ("", {"metadata": {}, "spec": {"nodeName": "nowhere"}}, {}),
+        ("", {"metadata": {}, "spec": {}}, {}),
+    ],
+)
+def test_a_pod_learns_its_zone_when_a_node_is_named(subresource: str, obj: Object, labels: Object) -> None:
+    node: Object = {"apiVersion": "v1", "kind": "Node", "metadata": {"name": "here", "labels": {ZONE: "z", "c": "d"}}}
+    PodTopologyLabels(StaticReader([node])).admit(Attributes(CREATE, resource("pods"), subresource, "shop", "p", obj))
+    assert ((obj.get("metadata") or {}).get("labels") or {}) == labels

@@ -40,3 +40,15 @@ def _written_after(*refusals: int) -> tuple[int, int]:
 )
 def test_a_charge_that_comes_second_is_tried_three_times_more(refusals: list[int], outcome: tuple[int, int]) -> None:
     assert _written_after(*refusals) == outcome
+
+
+def test_all_that_is_exceeded_is_told_in_the_order_of_names() -> None:
+    hard = {"requests.memory": "1Mi", "pods": "1", "requests.cpu": "1", "limits.cpu": "9"}
+    used = {"requests.memory": "0", "pods": "1", "requests.cpu": "900m", "limits.cpu": "0"}
+    asks = pod(requests={"memory": "2Mi", "cpu": "200m"}, limits={"cpu": "1"})
+    refused = refusal(quota(hard, used), asks)
+    assert refused is not None
+    assert refused.message.endswith(
+        "exceeded quota: q, requested: pods=1,requests.cpu=200m,requests.memory=2Mi, "
+        "used: pods=1,requests.cpu=900m,requests.memory=0, limited: pods=1,requests.cpu=1,requests.memory=1Mi"
+    )

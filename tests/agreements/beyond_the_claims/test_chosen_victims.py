@@ -111,3 +111,42 @@ def test_not_more_than_five_hundred_go_at_once() -> None:
 
     on_virtual_time(main())
     assert len(gone) == 500
+
+
+@pytest.mark.parametrize(
+    ("ages", "gone"),
+    [
+        ({"a": 1000, "b": 10}, "b"),  # the younger one
+        ({"a": 10, "b": 1000}, "a"),
+        ({"a": 1000, "b": 1040}, "a"),  # as old as one another, as far as it matters: the uid decides
+        ({"a": 1040, "b": 1000}, "a"),
+    ],
+)
+def test_of_pods_that_are_told_apart_by_nothing_else_the_youngest_goes(ages: dict[str, float], gone: str) -> None:
+    """How young a pod is, is counted from now."""
+
+    def aged(name: str, age: float) -> Object:
+        pod = _pod(name, "one")
+        then = format_time(NOW - age)
+        pod["metadata"]["creationTimestamp"] = pod["status"]["conditions"][0]["lastTransitionTime"] = then
+        return pod
+
+    mine = [aged(name, age) for name, age in ages.items()]
+    went = list[str]()
+
+    class Control:
+        async def delete_pod(self, name: str, *_: Any) -> None:
+            went.append(name)
+
+    async def main() -> None:
+        await manage_replicas(
+            {"metadata": {"name": "web", "namespace": "default", "uid": "u"}, "spec": {}},  # one, if nobody says
+            mine,
+            pod_control=cast(PodControl, Control()),
+            expectations=ControllerExpectations(Clock()),
+            related_pods=lambda: mine,
+            now=NOW,
+        )
+
+    on_virtual_time(main())
+    assert went == [gone]

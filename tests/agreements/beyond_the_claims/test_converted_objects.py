@@ -98,6 +98,14 @@ def test_those_that_need_it_are_converted_each_in_its_place() -> None:
     assert not any("resourceVersion" in obj["metadata"] for obj in asked), "which is the store's"
 
 
+def test_who_needs_nothing_may_come_first_or_last() -> None:
+    for names, versions in (("abc", (NEW, OLD, OLD)), ("abc", (OLD, OLD, NEW)), ("ab", (NEW, OLD))):
+        found, _, _ = converted(*(thing(name, version) for name, version in zip(names, versions, strict=True)))
+        assert [(obj["metadata"]["name"], "new" in obj) for obj in found] == [
+            (name, version == OLD) for name, version in zip(names, versions, strict=True)
+        ]
+
+
 def test_where_none_needs_it_nobody_is_asked() -> None:
     assert converted(thing("b", NEW)) == ([thing("b", NEW)], [], "")
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import itertools
-from typing import Any
+from typing import Any, cast
 
 import pytest
 
@@ -12,12 +12,23 @@ from lifecycle.agreements.claim_checks.authorizing import DENY, JANE, ROLE, Fixe
 from lifecycle.agreements.claim_checks.on_a_loop import on_a_loop
 from lifecycle.api.http.wire import Object, Request, RequestInfo, Response, UserInfo
 from lifecycle.apiserver.audit import context
+from lifecycle.apiserver.authn.authenticator import Identity
+from lifecycle.apiserver.authn.union import Authenticator
 from lifecycle.apiserver.authz.authorizer import ALLOW, Authorizer, Decision, Verdict, decide
 from lifecycle.apiserver.authz.rbac import RBACAuthorizer
 from lifecycle.apiserver.authz.union import UnionAuthorizer
 from lifecycle.apiserver.filters.authorization import with_authorization
+from lifecycle.apiserver.filters.metrics import RequestMetrics
+from lifecycle.apiserver.server.chain import ChainConfig, default_build_handler_chain
 from lifecycle.apiserver.storage.object_reader import StaticReader
 
+
+class _AlwaysJane:
+    def authenticate_request(self, request: Request) -> Identity:
+        return Identity(JANE)
+
+
+JANES = Authenticator(_AlwaysJane())
 BROKEN = Verdict(Decision.NO_OPINION, error="out to lunch")
 
 
@@ -107,3 +118,43 @@ def test_all_are_asked_in_turn_until_one_has_an_opinion_and_those_without_say_wh
     voices = [kind(Verdict(meant[word[0]], word[1])) for kind, word in zip(kinds, verdicts.split(), strict=True)]
     verdict = on_a_loop(decide(UnionAuthorizer(*voices).authorize, JANE, asked()))
     assert (verdict.decision, verdict.reason) == (decision, reason)
+
+
+def test_who_has_not_said_who_it_is_is_decided_about_as_nobody() -> None:
+    """Where no authentication stands before: an anonymous user, and not none."""
+    seen = list[UserInfo]()
+
+    class Notes:
+        def authorize(self, user: UserInfo, info: RequestInfo) -> Verdict:
+            seen.append(user)
+            return Verdict(Decision.NO_OPINION, "")
+
+    async def handler(request: Request) -> Response:
+        return Response(200, obj={})
+
+    async def ask() -> Response:
+        request = Request("GET", "/api/v1/namespaces/shop/pods/x", info=asked())
+        return await with_authorization(handler, cast(Authorizer, Notes()))(request)
+
+    answer = on_a_loop(ask())
+    assert [user.name for user in seen] == ["system:anonymous"]
+    assert (answer.status, 'User "system:anonymous" cannot' in (answer.obj or {})["message"]) == (403, True)
+
+
+def test_what_is_refused_is_not_counted_among_what_was_answered() -> None:
+    """Requests are counted where they are handled (upstream: `InstrumentRouteFunc`), which a refused one does not come to."""
+    metrics = RequestMetrics()
+
+    async def handler(request: Request) -> Response:
+        return Response(200, obj={})
+
+    def counted(authorizer: Authorizer) -> tuple[int, int]:
+        chain = default_build_handler_chain(handler, ChainConfig(JANES, authorizer, metrics=metrics))
+
+        async def ask() -> Response:
+            return await chain(Request("GET", "/api/v1/namespaces/shop/pods/x"))
+
+        return on_a_loop(ask()).status, sum(sum(kind.codes.values()) for kind in metrics.kinds.values())
+
+    assert counted(Fixed(DENY)) == (403, 0)
+    assert counted(Fixed(ALLOW)) == (200, 1)

@@ -2,12 +2,19 @@
 
 from __future__ import annotations
 
+import asyncio
+from typing import Any
+
 import pytest
 
-from lifecycle.api.http.wire import MASTERS
+from lifecycle.api.http.wire import MASTERS, Object, Request, RequestInfo, Response, UserInfo
 from lifecycle.api.tracing import Span, listening
-from lifecycle.cluster.rehearsal import RehearsedCluster, rehearse
+from lifecycle.apiserver.filters.priority_and_fairness import FlowController, with_priority_and_fairness
+from lifecycle.apiserver.storage.object_reader import StaticReader
+from lifecycle.cluster.rehearsal import RehearsedCluster, on_virtual_time, rehearse
 from lifecycle.cluster.target import HandlerTarget
+
+VERSION = "flowcontrol.apiserver.k8s.io/v1"
 
 
 @pytest.mark.parametrize(
@@ -26,3 +33,106 @@ def test_a_request_waits_in_the_lane_of_who_sends_it(user: tuple[str, tuple[str,
 
     rehearse(scene, without=("kubelet", "scheduler", "controllers"))
     assert [span.attributes for span in spans if span.name == "flow control"] == [lane]
+
+
+def _schema(name: str, precedence: int, level: str, by: str, **users: list[str]) -> Object:
+    subjects = [{"kind": "User", "user": {"name": each}} for each in users.get("users", ["*"])]
+    rule = {"verbs": ["*"], "apiGroups": ["*"], "resources": ["*"], "namespaces": ["*"], "clusterScope": True}
+    spec: Object = {
+        "matchingPrecedence": precedence,
+        "priorityLevelConfiguration": {"name": level},
+        "rules": [{"subjects": subjects, "resourceRules": [rule]}],
+        **({"distinguisherMethod": {"type": by}} if by else {}),
+    }
+    return {
+        "kind": "FlowSchema",
+        "apiVersion": VERSION,
+        "metadata": {"name": name, "uid": f"uid of {name}"},
+        "spec": spec,
+    }
+
+
+LEVEL: Object = {
+    "kind": "PriorityLevelConfiguration",
+    "apiVersion": VERSION,
+    "metadata": {"name": "there"},
+    "spec": {"type": "Limited", "limited": {"nominalConcurrencyShares": 5, "limitResponse": {"type": "Reject"}}},
+}
+
+
+@pytest.mark.parametrize(
+    ("by", "flows"),
+    [
+        ("ByUser", ["jane", "jane", "ann", "ann"]),
+        ("ByNamespace", ["shop", "bank", "shop", "bank"]),
+        ("", ["", "", "", ""]),
+    ],
+)
+def test_what_tells_flows_apart_is_what_the_schema_says(by: str, flows: list[str]) -> None:
+    """Also of whom, and of where, something has been asked before."""
+    control = FlowController(StaticReader([LEVEL, _schema("all", 1, "there", by)]))
+    for _ in range(2):
+        found = [
+            control.classify(UserInfo(user), RequestInfo(True, "/", "get", version="v1", namespace=ns, resource="pods"))
+            for user in ("jane", "ann")
+            for ns in ("shop", "bank")
+        ]
+        assert [each and each.flow for each in found] == [("all", flow) for flow in flows]
+
+
+@pytest.mark.parametrize(
+    ("schemas", "chosen"),
+    [
+        ([("late", 9, "there", ["*"]), ("early", 1, "there", ["*"])], "early"),
+        ([("b", 1, "there", ["*"]), ("a", 1, "there", ["*"])], "a"),
+        ([("early", 1, "nowhere", ["*"]), ("late", 9, "there", ["*"])], "late"),  # its level does not exist
+        ([("early", 1, "there", ["ann"]), ("late", 9, "there", ["*"])], "late"),
+        ([("early", 1, "there", ["ann"])], None),
+    ],
+)
+def test_the_first_schema_that_wants_a_request_and_has_a_level_has_it(schemas: list[Any], chosen: str | None) -> None:
+    objects = [_schema(name, precedence, level, "", users=users) for name, precedence, level, users in schemas]
+    control = FlowController(StaticReader([LEVEL, *objects]))
+    info = RequestInfo(True, "/", "get", version="v1", namespace="shop", resource="pods")
+    found = control.classify(UserInfo("jane"), info)
+    assert (found and (found.schema, found.schema_uid, found.level.name)) == (
+        chosen and (chosen, f"uid of {chosen}", "there")
+    )
+
+
+def test_seats_that_nobody_needs_are_lent_within_ten_seconds() -> None:
+    """Fourteen come at once to a level of ten seats, and nobody to one that may lend eight of its ten."""
+
+    def level(name: str, lends: int) -> Object:
+        queuing = {"queues": 4, "handSize": 2, "queueLengthLimit": 5}
+        response = {"type": "Queue", "queuing": queuing}
+        limited = {"nominalConcurrencyShares": 50, "lendablePercent": lends, "limitResponse": response}
+        return {**LEVEL, "metadata": {"name": name}, "spec": {"type": "Limited", "limited": limited}}
+
+    objects = [level("busy", 0), level("idle", 80), _schema("all", 1, "busy", "ByUser")]
+
+    async def main() -> list[int]:
+        served = list[float]()
+        loop = asyncio.get_running_loop()
+        began = loop.time()
+
+        async def serves(request: Request) -> Response:
+            served.append(loop.time() - began)
+            await asyncio.sleep(100)
+            return Response(200, obj={})
+
+        handler = with_priority_and_fairness(serves, FlowController(StaticReader(objects), 20), 60)
+
+        def asked(number: int) -> Request:
+            info = RequestInfo(True, "/api/v1/pods", "get", version="v1", resource="pods")
+            return Request("GET", info.path, info=info, user=UserInfo(f"user {number}"))
+
+        answers = asyncio.gather(*(handler(asked(number)) for number in range(14)))
+        seen = []
+        for pause in (1, 8.5, 1):
+            await asyncio.sleep(pause)
+            seen.append(len(served))
+        assert [answer.status for answer in await answers] == [200] * 14
+        return seen
+
+    assert on_virtual_time(main()) == [10, 10, 14]

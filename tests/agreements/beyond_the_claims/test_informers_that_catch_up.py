@@ -159,3 +159,23 @@ def test_under_what_nobody_is_filed_any_more_there_is_nothing() -> None:
     indexer.remove("a")
     indexer.remove("b")
     assert indexer.index_values("colour") == []
+
+
+def test_what_is_filed_in_several_places_is_taken_out_where_it_is_no_longer() -> None:
+    indexer = Indexer({"colour": lambda obj: obj["colours"]})
+
+    def filed() -> dict[str, list[str]]:
+        return {
+            colour: sorted(obj["metadata"]["name"] for obj in indexer.by_index("colour", colour))
+            for colour in sorted(indexer.index_values("colour"))
+        }
+
+    for name, colours in (("a", ["red", "blue"]), ("b", ["blue"])):
+        indexer.set(name, {"metadata": {"name": name}, "colours": colours})
+    assert filed() == {"blue": ["a", "b"], "red": ["a"]}
+    indexer.set("a", {"metadata": {"name": "a"}, "colours": ["red", "green"]})
+    assert filed() == {"blue": ["b"], "green": ["a"], "red": ["a"]}
+    indexer.set("a", {"metadata": {"name": "a"}, "colours": []})
+    assert filed() == {"blue": ["b"]}
+    indexer.remove("b")
+    assert filed() == {}

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import json
 from typing import Any
 
 import pytest
@@ -119,3 +120,40 @@ def test_nobody_is_given_less_than_no_pod() -> None:
     strategy = {"type": "RollingUpdate", "rollingUpdate": {"maxSurge": 0, "maxUnavailable": 1}}
     sizes = proportional_sizes(active, a_deployment(replicas=1, strategy=strategy))
     assert sorted(size for _, size in sizes) == [0, 2, 2]
+
+
+def test_it_is_the_template_and_the_selector_with_one_label_more() -> None:
+    """And the Deployment's own, which its owner's words are not changed by. Upstream: `getNewReplicaSet`."""
+    labels = {"app": "web", "tier": "front"}
+    expression = [{"key": "tier", "operator": "Exists"}]
+    deployment = a_named_deployment(
+        selector={"matchLabels": {"app": "web"}, "matchExpressions": expression},
+        template={"metadata": {"labels": labels, "annotations": {"a": "b"}}, "spec": {"containers": [{"name": "c"}]}},
+    )
+    before = json.dumps(deployment)
+    made = new_replica_set(deployment)
+    assert json.dumps(deployment) == before
+    [owner] = made["metadata"].pop("ownerReferences")
+    assert (owner["uid"], owner["controller"]) == (deployment["metadata"]["uid"], True)
+    name = deployment["metadata"]["name"]
+    hashed = {"pod-template-hash": made["metadata"]["name"].removeprefix(f"{name}-")}
+    assert made["metadata"] == {
+        "name": f"{name}-{hashed['pod-template-hash']}",
+        "namespace": deployment["metadata"]["namespace"],
+        "labels": labels | hashed,
+    }
+    assert made["spec"]["selector"] == {"matchLabels": {"app": "web"} | hashed, "matchExpressions": expression}
+    assert made["spec"]["template"] == {
+        "metadata": {"labels": labels | hashed, "annotations": {"a": "b"}},
+        "spec": deployment["spec"]["template"]["spec"],
+    }
+    assert made["spec"]["replicas"] == 0
+
+
+def test_a_long_name_is_not_cut() -> None:
+    """There is room for it: what is too long, nobody could have made."""
+    deployment = a_named_deployment()
+    deployment["metadata"]["name"] = "a" * 200
+    name, _, hashed = new_replica_set(deployment)["metadata"]["name"].partition("-")
+    assert name == "a" * 200
+    assert hashed

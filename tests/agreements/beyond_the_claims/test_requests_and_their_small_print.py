@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 from dataclasses import replace
 from typing import Any
 
@@ -182,3 +183,173 @@ def test_who_does_not_say_who_it_is_is_unknown() -> None:
     made = _ask("POST", PATH, b'{"kind":"ConfigMap","apiVersion":"v1","metadata":{"name":"m"},"data":{"a":"1"}}')
     [entry] = json.loads(made.body or b"")["metadata"]["managedFields"]
     assert (entry["manager"], entry["operation"]) == ("unknown", "Update")
+
+
+@pytest.mark.parametrize(
+    ("path", "method", "body", "stranger"),
+    [
+        (
+            "/apis/apps/v1/namespaces/default/deployments/web/scale",
+            "PUT",
+            {"kind": "Scale", "apiVersion": "autoscaling/v1", "spec": {"replicas": 2}, "status": {"replicas": 0}},
+            ("spec", "paused"),
+        ),
+        (
+            "/api/v1/namespaces/default/serviceaccounts/default/token",
+            "POST",
+            {"kind": "TokenRequest", "apiVersion": "authentication.k8s.io/v1", "spec": {"audiences": ["a"]}},
+            ("spec", "secrets"),
+        ),
+        (
+            "/api/v1/namespaces/default/pods/web/binding",
+            "POST",
+            {"kind": "Binding", "apiVersion": "v1", "target": {"kind": "Node", "name": "n"}},
+            ("target", "spec"),
+        ),
+        (
+            "/api/v1/namespaces/default/pods/web/eviction",
+            "POST",
+            {"kind": "Eviction", "apiVersion": "policy/v1", "deleteOptions": {"gracePeriodSeconds": 3}},
+            ("deleteOptions", "spec"),
+        ),
+    ],
+    ids=["scale", "token", "binding", "eviction"],
+)
+def test_the_body_of_a_subresource_has_the_fields_of_its_own_kind(
+    path: str, method: str, body: dict[str, Any], stranger: tuple[str, str]
+) -> None:
+    """And not those of what it is a part of."""
+    inner, field = stranger
+    name = {"name": "default" if inner == "spec" and method == "POST" else "web"}
+
+    def refusal(sent: dict[str, Any]) -> str:
+        answer = _ask(method, path, json.dumps({"metadata": name, **sent}).encode(), fieldValidation="Strict")
+        return str((answer.obj or {}).get("message"))
+
+    assert "unknown field" not in refusal(body)
+    assert f'strict decoding error: unknown field "{inner}.{field}"' in refusal(
+        {**body, inner: {**body[inner], field: 1}}
+    )
+
+
+def test_a_scale_without_a_number_is_a_scale_to_nothing() -> None:
+    """A Deployment's own defaults, one replica among them, are not those of its Scale (`ScaleSpec` has none)."""
+
+    async def scene(server: GenericAPIServer, client: Client) -> tuple[Any, Any]:
+        labels = {"app": "web"}
+        spec: dict[str, Any] = {"selector": {"matchLabels": labels}, "replicas": 3}
+        spec["template"] = {"metadata": {"labels": labels}, "spec": {"containers": [{"name": "c", "image": "i"}]}}
+        row, metadata = resource("deployments.apps"), {"name": "web"}
+        await client.create(
+            row, {"kind": "Deployment", "apiVersion": "apps/v1", "metadata": metadata, "spec": spec}, "default"
+        )
+        body = {"kind": "Scale", "apiVersion": "autoscaling/v1", "metadata": metadata, "spec": {}}
+        path = "/apis/apps/v1/namespaces/default/deployments/web/scale"
+        headers = {"content-type": "application/json"}
+        answer = await client.transport.round_trip(Request("PUT", path, {}, headers, json.dumps(body).encode()))
+        deployment = await client.get(row, "web", "default")
+        return (answer.obj or {})["spec"], deployment["spec"]["replicas"]
+
+    assert on_a_server(scene) == ({}, 0)
+
+
+@pytest.mark.parametrize(
+    ("row", "body", "sent", "generation"),
+    [
+        ("configmaps", {"kind": "ConfigMap", "apiVersion": "v1"}, 5, 5),  # nobody counts these
+        ("configmaps", {"kind": "ConfigMap", "apiVersion": "v1"}, 0, None),
+        (
+            "networkpolicies.networking.k8s.io",
+            {"kind": "NetworkPolicy", "apiVersion": "networking.k8s.io/v1", "spec": {}},
+            5,
+            1,
+        ),
+        (
+            "networkpolicies.networking.k8s.io",
+            {"kind": "NetworkPolicy", "apiVersion": "networking.k8s.io/v1", "spec": {}},
+            0,
+            1,
+        ),
+    ],
+)
+def test_what_the_server_says_of_an_object_no_client_says(
+    row: str, body: dict[str, Any], sent: int, generation: int | None
+) -> None:
+    then = "2020-01-01T00:00:00Z"
+    claimed: dict[str, Any] = {"uid": "mine", "selfLink": "/me", "creationTimestamp": then}
+    claimed |= {"deletionTimestamp": then, "deletionGracePeriodSeconds": 3, "generation": sent}
+
+    async def scene(server: GenericAPIServer, client: Client) -> dict[str, Any]:
+        made = await client.create(resource(row), {**body, "metadata": {"name": "n", **claimed}}, "default")
+        return dict(made["metadata"])
+
+    metadata = on_a_server(scene)
+    assert metadata.get("generation") == generation
+    assert not {"deletionTimestamp", "deletionGracePeriodSeconds", "selfLink"} & metadata.keys()
+    assert metadata["uid"] != "mine"
+    assert metadata["creationTimestamp"] != then
+
+
+@pytest.mark.parametrize(
+    ("row", "body", "status"),
+    [
+        ("nodes", {"kind": "Node", "status": {"phase": "Running"}}, True),  # a kubelet registers with it
+        (
+            "persistentvolumes",
+            {"kind": "PersistentVolume", "spec": {"hostPath": {"path": "/p"}}, "status": {"reason": "r"}},
+            False,
+        ),
+        ("services", {"kind": "Service", "status": {"loadBalancer": {"ingress": [{"ip": "1.2.3.4"}]}}}, False),
+    ],
+)
+def test_only_a_node_is_made_with_a_status(row: str, body: dict[str, Any], status: bool) -> None:
+    more: dict[str, Any] = {"nodes": {}, "services": {"ports": [{"port": 80}]}}.get(row) or {
+        "capacity": {"storage": "1Gi"},
+        "accessModes": ["ReadWriteOnce"],
+    }
+
+    async def scene(server: GenericAPIServer, client: Client) -> bool:
+        spec = {} if row == "nodes" else {**more, **body.get("spec", {})}
+        sent = {**body, "apiVersion": "v1", "metadata": {"name": "n"}, "spec": spec}
+        made = await client.create(resource(row), sent, "default" if row == "services" else "")
+        return body["status"].items() <= made["status"].items()
+
+    assert on_a_server(scene) is status
+
+
+def test_what_no_store_keeps_no_answer_says() -> None:
+    """A list that is empty and one that is not there are the same in what is stored; so says the answer to who has just sent it."""
+    body = {"kind": "Role", "apiVersion": "rbac.authorization.k8s.io/v1", "metadata": {"name": "r"}, "rules": []}
+
+    async def scene(server: GenericAPIServer, client: Client) -> list[Any]:
+        roles = resource("roles.rbac.authorization.k8s.io")
+        made = await client.create(roles, body, "default")
+        again = await client.update(
+            roles, {**made, "rules": [], "metadata": {**made["metadata"], "labels": {"a": "b"}}}
+        )
+        return [made["rules"], again["rules"], (await client.get(roles, "r", "default"))["rules"]]
+
+    assert on_a_server(scene) == [None, None, None]
+
+
+def test_what_is_refused_is_called_by_the_name_that_it_would_have_got() -> None:
+    """The real server's words: `The ConfigMap "web-sx7v9" is invalid: data[a b]: …`."""
+    body = {"kind": "ConfigMap", "apiVersion": "v1", "metadata": {"generateName": "web-"}, "data": {"a b": "c"}}
+    answer = _ask("POST", PATH, json.dumps(body).encode())
+    assert answer.status == 422
+    assert re.match(r'ConfigMap "web-[a-z0-9]{5}" is invalid: data\[a b\]: ', (answer.obj or {})["message"])
+
+
+@pytest.mark.parametrize(
+    ("option", "value", "why"),
+    [
+        ("dryRun", "Some", 'dryRun: Unsupported value: ["Some"]: supported values: "All"'),
+        ("fieldManager", "m" * 129, "fieldManager: Too long: may not be more than 128 bytes"),
+        ("fieldValidation", "Maybe", 'fieldValidation: Unsupported value: "Maybe"'),
+    ],
+)
+def test_options_that_nobody_knows_are_refused_before_anything_is_done(option: str, value: str, why: str) -> None:
+    body = {"kind": "ConfigMap", "apiVersion": "v1", "metadata": {"name": "m"}}
+    answer = _ask("POST", PATH, json.dumps(body).encode(), None, **{option: value})
+    assert answer.status == 422
+    assert why in (answer.obj or {})["message"]

@@ -89,6 +89,30 @@ def test_whoever_is_stuck_is_looked_at_a_second_after_the_deadline_of_the_last_s
     assert asked == after
 
 
+@pytest.mark.parametrize(
+    ("deadline", "reason", "status"),
+    [
+        (100, "ReplicaSetUpdated", {**WHOLE, "observedGeneration": 7}),  # it is done
+        (100, "", {"replicas": 1}),  # nobody has said yet how it goes
+        (None, "ReplicaSetUpdated", {"replicas": 1}),
+        (2**31 - 1, "ReplicaSetUpdated", {"replicas": 1}),  # what old clients said for: none
+    ],
+)
+def test_nobody_looks_again_at_what_is_done_or_has_no_deadline(
+    deadline: int | None, reason: str, status: dict[str, int]
+) -> None:
+    then = format_time(VIRTUAL_EPOCH)
+    condition = {"type": "Progressing", "status": "True", "reason": reason, "lastUpdateTime": then}
+    deployment: Object = {
+        "metadata": {"generation": 7},
+        "spec": {"replicas": 3, **({"progressDeadlineSeconds": deadline} if deadline is not None else {})},
+        "status": {"conditions": [condition] if reason else []},
+    }
+    asked = list[float]()
+    requeue_stuck_deployment(deployment, status, VIRTUAL_EPOCH + 60, asked.append)
+    assert asked == []
+
+
 def _set(name: str, replicas: int, available: int) -> Object:
     return {
         "metadata": {"name": name, "namespace": "default", "creationTimestamp": format_time(VIRTUAL_EPOCH)},

@@ -95,3 +95,22 @@ def test_who_is_asked_again_knows_that_it_is_the_second_time() -> None:
     attributes.reinvocation = Reinvocation()
     on_a_loop(AdmissionChain([Watchful("one", [], True)]).admit(attributes))
     assert seen == [False, True]
+
+
+@pytest.mark.parametrize("size", [0, 10_000_000])
+def test_what_another_changes_in_place_has_changed_as_well(size: int) -> None:
+    """The object is one and the same, and built further: how it was left is a picture of it."""
+
+    async def main() -> list[set[str]]:
+        again = []
+        for changed in (False, True):
+            obj = {"spec": {"containers": [{"name": "a"}]}}
+            memory = PluginRound(called={"hook"})
+            await memory.keep(obj, size)
+            if changed:
+                obj["spec"]["containers"][0]["image"] = "nginx"
+            memory.begin(obj)
+            again.append(memory.again)
+        return again
+
+    assert on_a_loop(main()) == [set(), {"hook"}]

@@ -183,3 +183,44 @@ def test_gates_are_told_in_the_order_in_which_they_stand(names: tuple[str, ...],
     status = SchedulingGates().pre_enqueue(gated)
     assert status is not None
     assert status.message == f"waiting for scheduling gates: {told}"
+
+
+def test_who_backs_off_comes_before_nobody_and_after_everybody_else() -> None:
+    """But for who backs off from an error: that one is left alone until its time has come."""
+
+    async def main() -> list[str]:
+        queue = SchedulingQueue(default_framework(), Clock())
+        for name in ("refused", "failed"):
+            queue.add(pod(name, "1"))
+        for queued in (queue.try_pop(), queue.try_pop()):
+            assert queued is not None
+            queued.unschedulable_plugins = {FIT} if "refused" in queued.key else set()
+            queue.add_unschedulable(queued)
+        queue.move_all(GONE, pod("gone", "1", nodeName="n"), None)  # both back off now
+        queue.add(pod("new", "1"))
+        order = []
+        for pause in (0, 0, 0, 2):
+            await asyncio.sleep(pause)
+            queued = queue.try_pop()
+            order.append(queued.key.partition("/")[2] if queued else "")
+        queue.close()
+        return order
+
+    assert on_virtual_time(main()) == ["new", "refused", "", "failed"]
+
+
+def test_who_is_taken_is_taken_with_a_clean_slate() -> None:
+    async def main() -> list[tuple[int, set[str], set[str]]]:
+        queue, seen = SchedulingQueue(default_framework(), Clock()), list[tuple[int, set[str], set[str]]]()
+        queue.add(pod("p", "1"))
+        for _ in range(3):
+            queued = queue.try_pop()
+            assert queued is not None
+            seen.append((queued.attempts, queued.unschedulable_plugins, queued.pending_plugins))
+            queued.unschedulable_plugins, queued.pending_plugins = {FIT}, {NOBODY}
+            queue.add_unschedulable(queued)
+            queue.activate(queued.key)
+        queue.close()
+        return seen
+
+    assert on_virtual_time(main()) == [(1, set(), set()), (2, set(), set()), (3, set(), set())]

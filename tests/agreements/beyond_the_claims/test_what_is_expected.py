@@ -67,3 +67,41 @@ def test_what_is_wanted_again_while_it_is_worked_on_goes_to_the_end() -> None:
         return order
 
     assert on_virtual_time(main()) == ["a", "b", "c", "a"]
+
+
+def test_who_waits_is_told_of_what_has_to_be_done_again() -> None:
+    """Also if whoever was at it does not come back."""
+
+    async def main() -> str | None:
+        queue = WorkQueue[str]()
+        queue.add("a")
+        taken = await queue.get()
+        assert taken is not None
+        waiting = asyncio.create_task(queue.get())
+        await asyncio.sleep(1)
+        queue.add(taken)
+        await asyncio.sleep(1)
+        assert not waiting.done(), "two at one key would be in each other's way"
+        queue.done(taken)
+        async with asyncio.timeout(1):
+            return await waiting
+
+    assert on_virtual_time(main()) == "a"
+
+
+def test_what_is_done_and_not_wanted_again_does_not_come_back() -> None:
+    async def main() -> list[int]:
+        queue, sizes = WorkQueue[str](), list[int]()
+        queue.add("a")
+        queue.add("a")
+        sizes.append(len(queue))
+        taken = await queue.get()
+        assert taken is not None
+        sizes.append(len(queue))
+        queue.done(taken)
+        sizes.append(len(queue))
+        queue.add("a")  # but may be wanted later
+        sizes.append(len(queue))
+        return sizes
+
+    assert on_virtual_time(main()) == [1, 0, 0, 1]

@@ -14,6 +14,8 @@ Upstream: `pkg/registry/core/serviceaccount/storage/token.go` (`TokenREST.Create
 
 from __future__ import annotations
 
+from collections.abc import Awaitable, Callable
+
 from lifecycle.api.field_errors import FieldError, invalid, invalid_object
 from lifecycle.api.http.wire import Object, Request
 from lifecycle.api.loop.clock import format_time
@@ -53,8 +55,15 @@ class TokenRequests:
             resource("nodes"),
         )
 
-    def create(self, request: Request, obj: Object) -> Object:
-        """The posted request with a token in its status. Raises StatusError."""
+    async def create(
+        self,
+        request: Request,
+        obj: Object,
+        validate: Callable[[Object, None], Awaitable[None]],
+    ) -> Object:
+        """The posted request with a token in its status; `validate` is shown it before
+        there is one. Raises StatusError.
+        """
         info = request.info
         assert info is not None, "the handler chain sets it first"
         object_meta = obj.get("metadata") or {}
@@ -85,9 +94,24 @@ class TokenRequests:
         if errors:
             raise invalid_object("TokenRequest", GROUP, "", errors)
         reference = spec.get("boundObjectRef")
-        bound = self._bound_object(account, reference) if reference else {}
         audiences = tuple(spec.get("audiences") or self._tokens.audiences)
+        theirs = account["metadata"]
+        meta = {**object_meta, "name": theirs["name"], "namespace": theirs["namespace"]}
+        meta |= {"uid": uid, "creationTimestamp": self._tokens.clock.timestamp()}
+        completed: Object = {
+            "kind": "TokenRequest",
+            "apiVersion": f"{GROUP}/v1",
+            "metadata": meta,
+            "spec": {
+                "audiences": list(audiences),
+                "expirationSeconds": seconds,
+                "boundObjectRef": reference,
+            },
+            "status": {"token": "", "expirationTimestamp": None},
+        }
+        await validate(completed, None)
 
+        bound = self._bound_object(account, reference) if reference else {}
         lasts, warn_after = seconds, 0
         if (
             "pod" in bound
@@ -102,20 +126,8 @@ class TokenRequests:
             bound=bound, warn_after=warn_after, identity=identity,
         )  # fmt: skip
         annotate(ISSUED_CREDENTIAL_ID, f"JTI={identity}")
-        theirs = account["metadata"]
-        meta = {**object_meta, "name": theirs["name"], "namespace": theirs["namespace"]}
-        meta |= {"uid": uid, "creationTimestamp": self._tokens.clock.timestamp()}
-        return {
-            "kind": "TokenRequest",
-            "apiVersion": f"{GROUP}/v1",
-            "metadata": meta,
-            "spec": {
-                "audiences": list(audiences),
-                "expirationSeconds": seconds,
-                "boundObjectRef": reference,
-            },
-            "status": {"token": token, "expirationTimestamp": expires},
-        }
+        status = {"token": token, "expirationTimestamp": expires}
+        return {**completed, "status": status}
 
     def _bound_object(self, account: Object, reference: Object) -> dict[str, Object]:
         """The object the token shall die with, and a pod's node beside the pod."""

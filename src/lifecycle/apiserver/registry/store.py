@@ -208,7 +208,6 @@ class ResourceStore:
                     scope.empties,
                 )
             if causes:
-                name = name or obj["metadata"].get("generateName", "")
                 raise await self._invalid(obj, name, causes, scope)
             await beside(scope.size, check_object_meta, obj, resource)
             scope.warnings.extend(

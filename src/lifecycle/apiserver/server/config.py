@@ -138,6 +138,6 @@ class Config:
     @property
     def virtual_subresources(self) -> dict[tuple[str, str, str], Callable[..., object]]:
         """The same for subresources: `(group, plural, subresource)` → `create(request,
-        obj) -> obj`.
+        obj, validate) -> obj`.
         """
         return {("", "serviceaccounts", "token"): self.token_requests.create}

@@ -55,9 +55,10 @@ async def create_token(
     check_namespace(obj, scope)
     await rest.track(None, obj, scope, version)
     # NodeRestriction holds kubelets to tokens of their own pods
-    await rest.admission(scope).admit(obj, None)
+    admission = rest.admission(scope)
+    await admission.admit(obj, None)
     key = (resource.group, resource.plural, scope.subresource)
-    made = rest.virtual_subresources[key](request, obj)
+    made = await rest.virtual_subresources[key](request, obj, admission.validate)
     return Response(201, obj=made, size=scope.size)
 
 
