@@ -35,6 +35,9 @@ from lifecycle.kubelet.container.runtime_helper import (
 )
 
 MASTER_SERVICE_NAMESPACE, MASTER_SERVICES = "default", ("kubernetes",)
+VARIABLE, SERVICE = 32, 512
+"""What one costs, as bytes of JSON that are to be read."""
+
 ENV_VAR_NAME = re.compile(r"^[ -<>-~]+$")
 """Any printable ASCII but `=`, since 1.30 (1.34 for all)."""
 
@@ -112,13 +115,18 @@ async def make_environment_variables(
     """
     namespace = pod["metadata"]["namespace"]
     links = pod["spec"].get("enableServiceLinks", True)
-    service_env = service_environment(services, namespace, links)
+    heard_of = list(services)
+    service_env = await beside(
+        SERVICE * len(heard_of), service_environment, heard_of, namespace, links
+    )
     known: dict[str, str] = {}
+    pauses = Pauses()
     for source in container.get("envFrom") or ():
+        await pauses.pause()
         known.update(await _from_source(source, namespace, get, event))
     result: dict[str, str] = {}
     usable = allocatable_within(pod, allocatable or {})
-    expansion, pauses = Expansion(), Pauses()
+    expansion = Expansion()
     for variable in container.get("env") or ():
         await pauses.pause()
         name = variable["name"]
@@ -142,7 +150,15 @@ async def make_environment_variables(
         else:
             value = ""
         known[name] = result[name] = str(value)
-    for names in (known, service_env):
+    return await beside(
+        VARIABLE * (len(known) + len(service_env)), _all, result, known, service_env
+    )
+
+
+def _all(*environments: Mapping[str, str]) -> dict[str, str]:
+    """The first as it is, then by name what others say besides."""
+    result = dict(environments[0])
+    for names in environments[1:]:
         for name in sorted(names):
             result.setdefault(name, names[name])
     return result
@@ -173,11 +189,9 @@ async def _from_source(
             if reference.get("optional"):
                 return {}
             raise ContainerEnvironmentError(str(error.args[0])) from None
-        variables = {
-            (source.get("prefix") or "") + key: value
-            for key, value in texts(obj, plural).items()
-        }
-        bad = sorted(name for name in variables if not ENV_VAR_NAME.match(name))
+        prefix = source.get("prefix") or ""
+        size = VARIABLE * len(obj.get("data") or ())
+        good, bad = await beside(size, _named, obj, plural, prefix)
         if bad:
             event(
                 "Warning",
@@ -186,8 +200,17 @@ async def _from_source(
                 f" {namespace}/{reference.get('name', '')} were skipped since they are"
                 " considered invalid environment variable names.",
             )
-        return {name: value for name, value in variables.items() if name not in bad}
+        return good
     return {}
+
+
+def _named(obj: Object, plural: str, prefix: str) -> tuple[dict[str, str], list[str]]:
+    """The variables, and, by name, which could be none."""
+    variables = {prefix + key: value for key, value in texts(obj, plural).items()}
+    bad = sorted(name for name in variables if not ENV_VAR_NAME.match(name))
+    for name in bad:
+        del variables[name]
+    return variables, bad
 
 
 def texts(obj: Object, plural: str) -> dict[str, str]:

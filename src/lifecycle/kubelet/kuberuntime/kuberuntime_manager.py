@@ -13,12 +13,15 @@ Upstream: `pkg/kubelet/kuberuntime/kuberuntime_manager.go` (`SyncPod`, `doBackOf
 from __future__ import annotations
 
 from collections.abc import Callable
+from functools import partial
 from typing import Any
 
 from lifecycle.api.clock import Clock
 from lifecycle.api.go_duration import go_duration
+from lifecycle.api.pauses import Pauses
 from lifecycle.api.tracing import span
 from lifecycle.api.wire import Object
+from lifecycle.api.worker import beside
 from lifecycle.client.backoff import Backoff
 from lifecycle.cri.apis.container import (
     ContainerConfig,
@@ -60,6 +63,9 @@ from lifecycle.kubelet.userns.userns_manager import UsernsError
 
 BACK_OFF_PERIOD = 10.0
 """Seconds until something that failed without a back-off of its own is tried again."""
+
+WORD = 32
+"""What a word of a command, or a variable, costs, as bytes of JSON to be read."""
 
 
 class RuntimeManager:
@@ -151,10 +157,12 @@ class RuntimeManager:
         ):  # whether they can be started holds up nobody
             await self._start(pod, sandbox_id, container, [])
         retry: float | None = None
+        pauses = Pauses()
         for container in [
             *actions.init_containers_to_start,
             *actions.containers_to_start,
         ]:
+            await pauses.pause()  # a runtime in memory never does
             runs = runtime.history(container["name"])
             failure = await self._start(pod, sandbox_id, container, runs)
             if failure is not None:
@@ -347,17 +355,21 @@ class RuntimeManager:
         resources = self.desired_resources(pod, container)
         self._logs.make_directory(pod, container["name"])
         try:
-            return generate_container_config(
+            return await beside(
+                WORD * (len(container.get("args") or ()) + len(envs)),
+                partial(
+                    generate_container_config,
+                    image=image,
+                    envs=envs,
+                    mounts=mounts,
+                    resources=resources,
+                    image_uid=uid,
+                    image_username=username,
+                    userns=userns,
+                ),
                 pod,
                 container,
                 attempt,
-                image=image,
-                envs=envs,
-                mounts=mounts,
-                resources=resources,
-                image_uid=uid,
-                image_username=username,
-                userns=userns,
             )
         except ExpansionError as error:
             raise ContainerEnvironmentError(str(error)) from None

@@ -15,6 +15,7 @@ from itertools import chain, count
 
 from lifecycle.api.host_ports import HostPort, host_ports
 from lifecycle.api.labels import NOTHING, Selector, selector_from_label_selector
+from lifecycle.api.taints import Tolerations
 from lifecycle.api.wire import Object
 from lifecycle.scheduler.framework.kinds_of_pods import KindsOfPods
 from lifecycle.scheduler.framework.resources import (
@@ -105,6 +106,7 @@ class PodInfo:
 
     __slots__ = (
         "_required_anti_affinity_index",
+        "_tolerations",
         "key",
         "non_zero",
         "pod",
@@ -129,6 +131,7 @@ class PodInfo:
             _NO_TERMS
         )
         self._required_anti_affinity_index: TermIndex | None = None
+        self._tolerations: Tolerations | None = None
         affinity = spec.get("affinity")
         if before is not None and affinity == before.pod["spec"].get("affinity"):
             self.required_affinity_terms = before.required_affinity_terms
@@ -149,6 +152,14 @@ class PodInfo:
     def uid(self) -> str:
         """The pod's uid."""
         return str(self.pod["metadata"].get("uid", self.key))
+
+    @property
+    def tolerations(self) -> Tolerations:
+        """What the pod tolerates. Few pods wait, and only those are asked."""
+        if self._tolerations is None:
+            said = self.pod["spec"].get("tolerations") or ()
+            self._tolerations = Tolerations(said)
+        return self._tolerations
 
     def required_anti_affinity_about(self, pod: Object) -> Sequence[AffinityTerm]:
         """Of the required anti-affinity terms those that may match a pod."""
