@@ -179,6 +179,10 @@ class Turn:
         """
         return self._used > PIECES
 
+    def end(self) -> None:
+        """The next piece is large."""
+        self._used = PIECES + 1
+
     async def work(self, work: Callable[[*Args], T], *args: *Args) -> T:
         """What `work(*args)` returns or raises; what is said of `beside` holds here."""
         if self.over:

@@ -34,6 +34,7 @@ from lifecycle.apiserver.cel.environment import (
     Program,
     message_type,
 )
+from lifecycle.apiserver.cel.pieces import is_long
 from lifecycle.apiserver.cel.types import message, message_from
 
 _USED = re.compile(r"\bvariables\s*\.\s*([A-Za-z_]\w*)")
@@ -121,6 +122,7 @@ class Evaluation:
             else None
         )
         self._turn = attributes.turn
+        self._objects = (attributes.obj, attributes.old_obj, params)
         self._begin = partial(
             _values,
             attributes,
@@ -136,6 +138,8 @@ class Evaluation:
         """The value. Raises EvaluationError with upstream's text: `expression '…'
         resulted in error: …`.
         """
+        if program.loops and not self._turn.over and is_long(self._objects):
+            self._turn.end()
         while True:
             if self._asking is not None:
                 self._asking.at_once = not self._turn.over

@@ -4,7 +4,8 @@ An expression of a hundred characters can ask for more than any machine has: a t
 replaces each letter by two, twenty times over; variables of which each is twice the one
 before. The library stops loops after 10,000 rounds, and does not count what it makes.
 So what is made is counted here: texts before a function makes them, lists and maps as
-they come out of an expression.
+they come out of an expression. What a loop over something long takes is not counted
+but measured, between its pieces (`pieces.py`).
 
 Upstream: `apiserver/pkg/apis/cel/config.go` (`PerCallLimit`), cel-go's
 `common/cost.go` (`StringTraversalCostFactor`) and `interpreter/runtimecost.go`, v1.36.
@@ -15,6 +16,8 @@ runs, and what `+` makes within one expression.
 
 from __future__ import annotations
 
+from threading import local
+from time import thread_time
 from typing import Any
 
 PER_CALL_LIMIT = 1_000_000
@@ -23,11 +26,33 @@ PER_ELEMENT = 10
 """What it costs to copy one out of the library."""
 
 
+SECONDS = 0.5
+"""Of processor time, for one call. What may cost a million takes less with cel-go."""
+
+
 class CostError(ValueError):
     """The expression has cost too much. The text is cel-go's."""
 
     def __init__(self) -> None:
         super().__init__("operation cancelled: actual cost limit exceeded")
+
+
+class _Call(local):
+    until = float("inf")
+
+
+_call = _Call()
+
+
+def begin_call() -> None:
+    """From now on this thread has so much time."""
+    _call.until = thread_time() + SECONDS
+
+
+def charge_time() -> None:
+    """Raises CostError if the time of the call is over."""
+    if thread_time() > _call.until:
+        raise CostError
 
 
 def charge_text(characters: int) -> None:
