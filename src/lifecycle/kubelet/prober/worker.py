@@ -17,6 +17,7 @@ import asyncio
 from collections.abc import Callable
 
 from lifecycle.api.clock import parse_time
+from lifecycle.api.pauses import Pauses
 from lifecycle.api.pod_util import is_pod_phase_terminal
 from lifecycle.api.restart_policy import container_should_restart
 from lifecycle.api.wire import Object
@@ -72,6 +73,7 @@ class Worker:
         loop = asyncio.get_running_loop()
         period = float(self._spec.get("periodSeconds") or 10)
         due = loop.time()
+        pauses = Pauses()  # thousands may be due at the same moment
         while await self._do_probe():
             due += period
             missed = loop.time() - due
@@ -79,6 +81,7 @@ class Worker:
                 due += missed // period * period
             if await self._triggered_within(due - loop.time()):
                 due = loop.time()
+            await pauses.pause()
 
     async def _triggered_within(self, seconds: float) -> bool:
         try:
