@@ -20,6 +20,8 @@ from threading import local
 from time import thread_time
 from typing import Any
 
+from lifecycle.api.worker import rest
+
 PER_CALL_LIMIT = 1_000_000
 PER_CHARACTER = 0.1
 PER_ELEMENT = 10
@@ -39,6 +41,7 @@ class CostError(ValueError):
 
 class _Call(local):
     until = float("inf")
+    looked = 0.0
 
 
 _call = _Call()
@@ -46,13 +49,19 @@ _call = _Call()
 
 def begin_call() -> None:
     """From now on this thread has so much time."""
-    _call.until = thread_time() + SECONDS
+    _call.looked = thread_time()
+    _call.until = _call.looked + SECONDS
 
 
 def charge_time() -> None:
-    """Raises CostError if the time of the call is over."""
-    if thread_time() > _call.until:
+    """Raises CostError if the time of the call is over; what is worked out beside the
+    loop rests, if it has not for long.
+    """
+    now = thread_time()
+    if now > _call.until:
         raise CostError
+    rest(now - _call.looked)
+    _call.looked = now
 
 
 def charge_text(characters: int) -> None:

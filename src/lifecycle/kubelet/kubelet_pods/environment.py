@@ -18,6 +18,7 @@ import re
 from collections.abc import Callable, Iterable, Mapping
 
 from lifecycle.api.go_net import join_host_port
+from lifecycle.api.key_order import sorted_keys
 from lifecycle.api.pauses import Pauses
 from lifecycle.api.wire import Object
 from lifecycle.api.worker import beside
@@ -27,7 +28,7 @@ from lifecycle.kubelet.container.downward import (
     field_value,
     resource_value,
 )
-from lifecycle.kubelet.container.expansion import Expansion, ExpansionError
+from lifecycle.kubelet.container.expansion import ARG_MAX, Expansion, ExpansionError
 from lifecycle.kubelet.container.runtime_helper import (
     ContainerEnvironmentError,
     GetObject,
@@ -37,6 +38,11 @@ from lifecycle.kubelet.container.runtime_helper import (
 MASTER_SERVICE_NAMESPACE, MASTER_SERVICES = "default", ("kubernetes",)
 VARIABLE, SERVICE = 32, 512
 """What one costs, as bytes of JSON that are to be read."""
+
+MOST_VARIABLES = ARG_MAX // 11
+"""No program can be started with more: the shortest takes a letter, a sign, a zero and
+a pointer of the two megabytes (`container.expansion`).
+"""
 
 ENV_VAR_NAME = re.compile(r"^[ -<>-~]+$")
 """Any printable ASCII but `=`, since 1.30 (1.34 for all)."""
@@ -124,6 +130,10 @@ async def make_environment_variables(
     for source in container.get("envFrom") or ():
         await pauses.pause()
         known.update(await _from_source(source, namespace, get, event))
+        if len(known) > MOST_VARIABLES:
+            raise ContainerEnvironmentError(
+                f"argument list too long: more than {MOST_VARIABLES} variables"
+            )
     result: dict[str, str] = {}
     usable = allocatable_within(pod, allocatable or {})
     expansion = Expansion()
@@ -159,7 +169,7 @@ def _all(*environments: Mapping[str, str]) -> dict[str, str]:
     """The first as it is, then by name what others say besides."""
     result = dict(environments[0])
     for names in environments[1:]:
-        for name in sorted(names):
+        for name in sorted_keys(names):
             result.setdefault(name, names[name])
     return result
 

@@ -117,11 +117,11 @@ class RuntimeManager:
         """What the runtime knows of a pod."""
         sandboxes = await self._runtime.list_pod_sandbox(uid)
         containers: list[ContainerStatus] = []
+        pauses = Pauses()
         for sandbox in sandboxes:
-            containers += [
-                with_message(status, self._runtime.read_log)
-                for status in await self._runtime.list_containers(sandbox.id)
-            ]
+            for status in await self._runtime.list_containers(sandbox.id):
+                containers.append(with_message(status, self._runtime.read_log))
+                await pauses.pause()
         return PodStatus(sandboxes, containers)
 
     async def sync_pod(
