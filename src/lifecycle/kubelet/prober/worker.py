@@ -58,7 +58,8 @@ class Worker:
         self._now = now
         self._event = event
         self._result = result
-        self._triggered = asyncio.Event()
+        self._triggered = False
+        self._waiting: asyncio.Future[None] | None = None
         self._container_id = ""
         self._last: bool | None = None
         self._run = 0
@@ -66,7 +67,8 @@ class Worker:
 
     def trigger(self) -> None:
         """Ask at once, and count the period from then on."""
-        self._triggered.set()
+        self._triggered = True
+        self._wake()
 
     async def run(self) -> None:
         """Until cancelled, or there is nothing left to ask."""
@@ -84,13 +86,21 @@ class Worker:
             await pauses.pause()
 
     async def _triggered_within(self, seconds: float) -> bool:
-        try:
-            async with asyncio.timeout(max(seconds, 0.0)):
-                await self._triggered.wait()
-        except TimeoutError:
-            return False
-        self._triggered.clear()
-        return True
+        """Of thousands, each second, most are not: to wait must cost little."""
+        if not self._triggered:
+            loop = asyncio.get_running_loop()
+            self._waiting = loop.create_future()
+            timer = loop.call_later(max(seconds, 0.0), self._wake)
+            try:
+                await self._waiting
+            finally:
+                timer.cancel()
+        triggered, self._triggered = self._triggered, False
+        return triggered
+
+    def _wake(self) -> None:
+        if self._waiting is not None and not self._waiting.done():
+            self._waiting.set_result(None)
 
     def _reported(self, status: Object) -> Object | None:
         for key in ("containerStatuses", "initContainerStatuses"):

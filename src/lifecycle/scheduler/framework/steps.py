@@ -16,7 +16,7 @@ from typing import TypeVar
 
 from lifecycle.api.pauses import Pauses
 
-NODES = 8
+NODES = 4
 """Nodes that are looked at in one step."""
 
 T = TypeVar("T")
