@@ -34,7 +34,9 @@ GROUP = "rbac.authorization.k8s.io"
 MEMO_SIZE = 8192
 RESOURCE_RULE = ("verbs", "apiGroups", "resources", "resourceNames")
 NON_RESOURCE_RULE = ("verbs", "nonResourceURLs")
-_ALL = {keys: frozenset(keys) for keys in (RESOURCE_RULE, NON_RESOURCE_RULE)}
+_ALL: dict[tuple[str, ...], frozenset[str]] = {
+    keys: frozenset(keys) for keys in (RESOURCE_RULE, NON_RESOURCE_RULE)
+}
 
 
 @dataclass(slots=True, frozen=True)
