@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import asyncio
 
-from lifecycle.api.clock import run_virtual
 from lifecycle.scheduler.framework.cycle_state import CycleState
 from lifecycle.scheduler.framework.node_info import PodInfo
 from lifecycle.scheduler.framework.steps import NODES, Steps, at_once, in_turns
@@ -18,7 +17,7 @@ def counted() -> Steps[str]:
 
 
 def test_steps_come_to_the_same_at_once_and_in_turns() -> None:
-    assert at_once(counted()) == run_virtual(in_turns(counted())) == "done"
+    assert at_once(counted()) == asyncio.run(in_turns(counted())) == "done"
 
 
 def test_others_have_their_turn_between_two_steps_that_take_long() -> None:

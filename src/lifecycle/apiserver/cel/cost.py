@@ -16,8 +16,9 @@ runs, and what `+` makes within one expression.
 
 from __future__ import annotations
 
+import time
+from collections.abc import Callable
 from threading import local
-from time import thread_time
 from typing import Any
 
 from lifecycle.api.worker import rest
@@ -27,6 +28,9 @@ PER_CHARACTER = 0.1
 PER_ELEMENT = 10
 """What it costs to copy one out of the library."""
 
+
+thread_time: Callable[[], float] = getattr(time, "thread_time", time.process_time)
+"""A browser's tab has one thread."""
 
 SECONDS = 0.5
 """Of processor time, for one call. What may cost a million takes less with cel-go."""
