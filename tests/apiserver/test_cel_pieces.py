@@ -2,11 +2,16 @@
 
 from __future__ import annotations
 
+import asyncio
 import itertools
+import threading
 from typing import Any
 
 import pytest
 
+from lifecycle.api.resources import resource
+from lifecycle.apiserver.admission.attributes import Attributes
+from lifecycle.apiserver.admission.policy_expressions import Evaluation, base_environment
 from lifecycle.apiserver.cel import cost, pieces
 from lifecycle.apiserver.cel.environment import DYN, Environment, EvaluationError, Program
 
@@ -107,3 +112,32 @@ def test_a_loop_is_over_when_its_time_is(monkeypatch: pytest.MonkeyPatch) -> Non
     with pytest.raises(EvaluationError, match="operation cancelled: actual cost limit exceeded"):
         evaluate("object.list.all(x, x != '')")
     assert next(ticks) < 200  # the loop goes on, and does nothing more
+
+
+@pytest.mark.parametrize(("count", "who"), [(10, "MainThread"), (2_000, "worker")])
+def test_a_loop_over_something_long_is_the_workers_from_the_start(
+    monkeypatch: pytest.MonkeyPatch, count: int, who: str
+) -> None:
+    threads: list[str] = []
+    evaluate_here = Program.evaluate
+
+    def noted(program: Program, values: Any) -> Any:
+        threads.append(threading.current_thread().name.partition("_")[0])
+        return evaluate_here(program, values)
+
+    monkeypatch.setattr(Program, "evaluate", noted)
+    made = {
+        "apiVersion": "v1",
+        "kind": "ConfigMap",
+        "metadata": {"name": "m"},
+        "data": {f"k{i}": "" for i in range(count)},
+    }
+
+    async def scene() -> None:
+        attributes = Attributes("CREATE", resource("configmaps"), "", "default", "m", made)
+        evaluation = Evaluation(attributes, resource("configmaps"), namespace=None)
+        program = base_environment(False, False).compile("object.data.all(k, k != '')", ("bool",))
+        assert await evaluation.evaluate(program) is True
+
+    asyncio.run(scene())
+    assert threads == [who]

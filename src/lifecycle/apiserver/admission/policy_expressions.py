@@ -34,7 +34,6 @@ from lifecycle.apiserver.cel.environment import (
     Program,
     message_type,
 )
-from lifecycle.apiserver.cel.pieces import is_long
 from lifecycle.apiserver.cel.types import message, message_from
 
 _USED = re.compile(r"\bvariables\s*\.\s*([A-Za-z_]\w*)")
@@ -138,7 +137,7 @@ class Evaluation:
         """The value. Raises EvaluationError with upstream's text: `expression '…'
         resulted in error: …`.
         """
-        if program.loops and not self._turn.over and is_long(self._objects):
+        if not self._turn.over and program.takes_long(self._objects):
             self._turn.end()
         while True:
             if self._asking is not None:

@@ -15,7 +15,7 @@ comprehensions over two variables, the `format` library.
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from functools import cache, cached_property, partial
 from typing import Any
 
@@ -201,7 +201,6 @@ class Program:
     ) -> None:
         self.source = source
         self._compile_in_pieces = in_pieces
-        self.loops = in_pieces is not None
         self._may_make_long = pieces.may_make_long(source)
         self._compiled = compiled
         self._variables = variables
@@ -219,9 +218,7 @@ class Program:
         """
         data = {name: values[name] for name in self._variables if name in values}
         compiled = self._compiled
-        if self._compile_in_pieces is not None and (
-            self._may_make_long or pieces.is_long(data.values())
-        ):
+        if self.takes_long(data.values()):
             compiled = self._in_pieces
             begin_call()
         try:
@@ -235,6 +232,14 @@ class Program:
             raise EvaluationError(str(error)) from None
         except (RuntimeError, TypeError) as error:
             raise EvaluationError(runtime_message(str(error))) from None
+
+    def takes_long(self, values: Iterable[Any]) -> bool:
+        """Whether it loops, and these values are long or it might make some that are:
+        work for the worker.
+        """
+        return self._compile_in_pieces is not None and (
+            self._may_make_long or pieces.is_long(values)
+        )
 
     @cached_property
     def _in_pieces(self) -> Any:
