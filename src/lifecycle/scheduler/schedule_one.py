@@ -133,6 +133,9 @@ class ScheduleOne:
                 log.error("scheduling %s failed", queued.key, exc_info=error)
             return as_status(error), CLEAR_NOMINATED_NODE
         host = result.suggested_host
+        if info.key in self._cache:  # somebody else has placed it meanwhile
+            why = f"pod {info.uid}({info.key}) is in the cache, so can't be assumed"
+            return as_status(LookupError(why)), CLEAR_NOMINATED_NODE
         self._assume(info, host)
         pod = info.pod
         try:
