@@ -73,6 +73,41 @@ async def wordy(who: Attacker) -> list[int]:
     return await runs_for(who, 6, containers=[container], tolerations=EVERYTHING)
 
 
+@attack("pod: 1,500 containers with two probes a second")
+async def probed(who: Attacker) -> list[int]:
+    probe = {"httpGet": {"port": 80}, "periodSeconds": 1}
+    container = {"image": "nginx", "livenessProbe": probe, "readinessProbe": probe}
+    containers = [{"name": f"c{i}", **container} for i in range(1_500)]
+    return await runs_for(who, 12, containers=containers, tolerations=EVERYTHING)
+
+
+@attack("pods: 6,000 terms about each of 300 nodes, demanded and preferred")
+async def particular(who: Attacker) -> list[Any]:
+    room = {"cpu": "8", "memory": "32Gi", "pods": "110"}
+    status = {"capacity": room, "allocatable": room, "conditions": [{"type": "Ready", "status": "True"}]}
+    nodes = [
+        {
+            "apiVersion": "v1",
+            "kind": "Node",
+            "metadata": {"name": f"node{i}", "labels": {"n": str(i)}},
+            "status": status,
+        }
+        for i in range(300)
+    ]
+    for first in range(0, 300, 50):
+        await asyncio.gather(*(who.ask("POST", "/api/v1/nodes", node) for node in nodes[first : first + 50]))
+    terms = [{"matchExpressions": [{"key": f"k{i}", "operator": "In", "values": ["a"]}]} for i in range(6_000)]
+    demanded = {"requiredDuringSchedulingIgnoredDuringExecution": {"nodeSelectorTerms": terms}}
+    weighed = [{"weight": 1, "preference": term} for term in terms]
+    preferred = {"preferredDuringSchedulingIgnoredDuringExecution": weighed}
+    statuses: list[Any] = []
+    for affinity in (demanded, preferred):
+        statuses.append(await runs_for(who, 6, affinity={"nodeAffinity": affinity}, tolerations=EVERYTHING))
+    statuses.append(await who.ask("DELETE", "/api/v1/nodes?labelSelector=n"))
+    await asyncio.sleep(2)
+    return statuses
+
+
 def mutating(name: str, kind: str, field: str, expression: str, data: dict[str, str]) -> None:
     """Enter a policy that makes something of each key of a map."""
 
