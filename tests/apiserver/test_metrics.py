@@ -45,6 +45,20 @@ def families(*asked: tuple[str, str]) -> dict[str, list[tuple[dict[str, str], fl
     return found
 
 
+def test_what_nothing_serves_is_not_counted_as_the_real_server_does_not() -> None:
+    """Asked of kube-apiserver 1.36.2: of these only the pod that is not there is in its metrics."""
+    found = families(
+        ("GET", f"{PODS}/nope"), ("GET", "/apis/g1.example/v1/bars"), ("GET", "/apis/g1.example/v1/namespaces/x/bars/y/sub"),
+        ("GET", "/apis/apps/v1/foos"), ("GET", "/api/v1/foos/x"), ("GET", "/api/v1/nodes/n/foo"), ("GET", "/x/y"),
+        ("PATCHX", "/api/v1/pods"), ("PUT", "/api/v1/pods"),
+    )  # fmt: skip
+    refused = [labels for labels, _ in found["apiserver_request_total"] if labels["code"] in ("404", "405")]
+    assert [labels["resource"] for labels in refused] == ["pods"]
+    assert {"foos", "bars", "nodes"}.isdisjoint(
+        labels["resource"] for labels, _ in found["apiserver_request_duration_seconds_count"]
+    )
+
+
 def test_requests_are_counted_by_what_they_asked_for() -> None:
     found = families(("GET", PODS), ("GET", PODS), ("GET", f"{PODS}/x"), ("GET", "/version"))
     counts = {

@@ -13,6 +13,7 @@ from lifecycle.historical.scheduler.policy import GenericScheduler, PolicyError,
 from lifecycle.scheduler.backend.cache.snapshot import Snapshot
 from lifecycle.scheduler.framework.cycle_state import CycleState
 from lifecycle.scheduler.framework.node_info import NodeInfo, PodInfo
+from lifecycle.scheduler.framework.steps import at_once
 from lifecycle.scheduler.profile import new_framework
 from tests.scheduler.cluster_model import make_node, make_pod
 
@@ -89,7 +90,7 @@ def test_predicates_and_priorities_choose_as_their_plugins_do(
     assert [node.name for node in then.find_nodes_that_fit(pod, nodes)[0]] == [node.name for node in fit]
     if len(fit) > 1:
         assert framework.run_pre_score_plugins(state, pod, fit, snapshot) is None
-        table = framework.run_score_plugins(state, pod, fit)
+        table = at_once(framework.run_score_plugins(state, pod, fit))
         totals = [sum(column) for column in zip(*table.values(), strict=True)]
         now = [node.name for node, total in zip(fit, totals, strict=True) if total == max(totals)]
         assert then.best(pod, nodes) == now

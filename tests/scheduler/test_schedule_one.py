@@ -488,3 +488,32 @@ def test_all_profiles_must_sort_alike() -> None:
             )
 
     run_virtual(main())
+
+
+class Crossed(FilterPlugin):
+    """While it filters a pod named `p`, somebody else binds that."""
+
+    name = "Crossed"
+    mine: Scheduler
+
+    def filter(self, state: CycleState, info: PodInfo, node: NodeInfo) -> None:
+        if info.key == "default/p" and info.key not in self.mine.cache:
+            placed = {**info.pod, "spec": {**info.pod["spec"], "nodeName": node.name}}
+            self.mine.cache.add_pod(placed)
+
+
+def test_a_pod_that_is_placed_while_others_had_their_turn_is_not_placed_again() -> None:
+    async def main() -> None:
+        crossed = Crossed()
+        async with scheduling(crossed) as (cluster, mine):
+            crossed.mine = mine
+            await cluster.create_pod(pod("p", schedulerName="mine"))
+            await asyncio.sleep(0.5)
+            told = [e["message"] for e in await cluster.events("default") if e["reason"] == "FailedScheduling"]
+            uid = (await cluster.pod("p"))["metadata"]["uid"]
+            assert told == [f"pod {uid}(default/p) is in the cache, so can't be assumed"]
+            await cluster.create_pod(pod("q", schedulerName="mine"))
+            await asyncio.sleep(0.5)
+            assert (await cluster.pod("q"))["spec"]["nodeName"], "the next one is decided as ever"
+
+    run_virtual(main())

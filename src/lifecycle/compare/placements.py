@@ -25,7 +25,7 @@ from typing import Any
 
 from lifecycle.api.node_selector import required_node_affinity
 from lifecycle.api.pods.resources import BY_SPEC, PodResourcesOptions, pod_requests
-from lifecycle.api.pods.taints import untolerated
+from lifecycle.api.pods.taints import Tolerations, untolerated
 from lifecycle.api.quantity import parse_quantity
 
 _NEVER = float("inf")
@@ -203,7 +203,7 @@ class Placements:
         for name, node in nodes.items():
             labels = (node.get("metadata") or {}).get("labels") or {}
             taints = (node.get("spec") or {}).get("taints") or ()
-            tolerations = pod["spec"].get("tolerations") or ()
+            tolerations = Tolerations(pod["spec"].get("tolerations") or ())
             if untolerated(taints, tolerations, ("NoSchedule", "NoExecute")):
                 continue
             if name and (affinity is None or affinity(name, labels)):

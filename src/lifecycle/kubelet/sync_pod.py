@@ -161,11 +161,11 @@ class PodSyncer:
         return _failed(status, verdict.reason, verdict.message)
 
     def _expect_probes(self, pod: Object, runtime: PodStatus) -> None:
-        spec = pod["spec"]
+        spec, reported = pod["spec"], _last_reported(pod)
         for container in [*spec["containers"], *(spec.get("initContainers") or ())]:
             if container.get("readinessProbe") or container.get("startupProbe"):
                 for run in runtime.history(container["name"])[:1]:
-                    self._probes.expect(run.id, container, _last_reported(pod, run.id))
+                    self._probes.expect(run.id, container, reported.get(run.id))
 
     def deadline(self, pod: Object) -> float | None:
         """When the pod has to be over (seconds of the clock), if ever."""
@@ -355,21 +355,16 @@ def _restarts_all(status: Object) -> bool:
     return is_status_condition_true(status["conditions"], RESTARTING_CONDITION)
 
 
-def _last_reported(pod: Object, container_id: str) -> Object | None:
-    """What the API server knows of a run, if it knows of it."""
+def _last_reported(pod: Object) -> dict[str, Object]:
+    """What the API server knows of the runs that it knows of, by their ids."""
     status = pod.get("status") or {}
     entries = [
-        *(status.get("containerStatuses") or ()),
         *(status.get("initContainerStatuses") or ()),
+        *(status.get("containerStatuses") or ()),
     ]
-    return next(
-        (
-            entry
-            for entry in entries
-            if entry.get("containerID", "").endswith(container_id)
-        ),
-        None,
-    )
+    return {
+        entry.get("containerID", "").partition("://")[2]: entry for entry in entries
+    }
 
 
 def _rejected(status: Object | None, runtime: PodStatus) -> bool:

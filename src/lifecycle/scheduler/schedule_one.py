@@ -36,6 +36,7 @@ from lifecycle.scheduler.framework.interface import PostFilterResult
 from lifecycle.scheduler.framework.node_info import PodInfo
 from lifecycle.scheduler.framework.runtime.framework import Framework
 from lifecycle.scheduler.framework.status import Code, PluginError, Status, as_status
+from lifecycle.scheduler.framework.steps import in_turns
 from lifecycle.scheduler.framework.types import Diagnosis, FitError, QueuedPodInfo
 from lifecycle.scheduler.schedule_pod import (
     Algorithm,
@@ -77,7 +78,7 @@ class ScheduleOne:
 
     async def schedule_one(self, profile: str, queued: QueuedPodInfo) -> None:
         """Decide for one pod; binding goes on in a task. Without extenders nothing is
-        waited for: an attempt is over before anything else can happen.
+        waited for, but that others have their turn where a pod asks for much.
         """
         info = queued.info
         algorithm = self._algorithms[profile]
@@ -93,8 +94,8 @@ class ScheduleOne:
                     framework, queued, *result
                 )
                 if self._queue.moves != moves:
-                    # something changed while we waited for extenders: do not sleep
-                    # on it
+                    # something changed while others had their turn, or while we
+                    # waited for extenders: do not sleep on it
                     self._queue.move_all(FORCE_ACTIVATE, None, None)
                 return
         work = self._bind(state, framework, queued, result.suggested_host)
@@ -132,6 +133,9 @@ class ScheduleOne:
                 log.error("scheduling %s failed", queued.key, exc_info=error)
             return as_status(error), CLEAR_NOMINATED_NODE
         host = result.suggested_host
+        if info.key in self._cache:  # somebody else has placed it meanwhile
+            why = f"pod {info.uid}({info.key}) is in the cache, so can't be assumed"
+            return as_status(LookupError(why)), CLEAR_NOMINATED_NODE
         self._assume(info, host)
         pod = info.pod
         try:
@@ -152,7 +156,7 @@ class ScheduleOne:
     ) -> ScheduleResult:
         extenders = self._interested(info.pod)
         if not extenders:
-            return algorithm.schedule_pod(state, info)
+            return await in_turns(algorithm.decide(state, info))
         return await algorithm.schedule_pod_with_extenders(state, info, extenders)
 
     def _interested(self, pod: Object) -> list[HTTPExtender]:

@@ -7,7 +7,8 @@ more, 50 % minus one for every 125 nodes, at least 5 % and at least 100), the se
 stops. The next pod's search goes on where this one stopped, so that every node gets its
 turn. Among equals chance decides.
 
-`schedule_pod` is the plain path, readable from top to bottom. Pods whose like was seen
+`decide` is the plain path, readable from top to bottom: it stops after every few nodes,
+so that others may have their turn (`framework/steps.py`). Pods whose like was seen
 before take a short cut through `batch/` to the same answer.
 
 Upstream: `pkg/scheduler/schedule_one.go` (`schedulePod`, `findNodesThatFitPod`,
@@ -31,6 +32,7 @@ from lifecycle.scheduler.framework.node_info import NodeInfo, PodInfo
 from lifecycle.scheduler.framework.node_to_status import StatusByName
 from lifecycle.scheduler.framework.runtime.framework import Framework
 from lifecycle.scheduler.framework.status import Status, unresolvable
+from lifecycle.scheduler.framework.steps import NODES, Steps, at_once, in_turns
 from lifecycle.scheduler.framework.types import Diagnosis, FitError
 
 T = TypeVar("T")
@@ -121,6 +123,10 @@ class Algorithm:
         """The node for a pod. Raises FitError if none will do, NoNodesAvailable if
         there is none, PluginError if a plugin fails.
         """
+        return at_once(self.decide(state, info))
+
+    def decide(self, state: CycleState, info: PodInfo) -> Steps[ScheduleResult]:
+        """As `schedule_pod`, in steps."""
         snapshot = self.snapshot
         if not len(snapshot):
             raise NoNodesAvailable
@@ -128,12 +134,12 @@ class Algorithm:
         if result is not None:
             return result
         diagnosis = Diagnosis()
-        feasible = self._find_nodes_that_fit_pod(state, info, diagnosis)
+        feasible = yield from self._find_nodes_that_fit_pod(state, info, diagnosis)
         if not feasible:
             raise FitError(len(snapshot), diagnosis)
         if len(feasible) == 1:
             return ScheduleResult(feasible[0].name, diagnosis.evaluated, 1)
-        totals, table = self._prioritize_nodes(state, info, feasible)
+        totals, table = yield from self._prioritize_nodes(state, info, feasible)
         names = [node.name for node in feasible]
         return ScheduleResult(
             self._select_host(names, totals),
@@ -153,7 +159,7 @@ class Algorithm:
             raise NoNodesAvailable
         diagnosis = Diagnosis()
         feasible = await self._pass_extenders(
-            self._find_nodes_that_fit_pod(state, info, diagnosis),
+            await in_turns(self._find_nodes_that_fit_pod(state, info, diagnosis)),
             info,
             extenders,
             diagnosis,
@@ -162,8 +168,10 @@ class Algorithm:
             not feasible and diagnosis.nominated_only
         ):  # the node kept for it will not do: look at all
             feasible = await self._pass_extenders(
-                self._find_nodes_that_pass_filters(
-                    state, info, diagnosis.node_names, diagnosis
+                await in_turns(
+                    self._find_nodes_that_pass_filters(
+                        state, info, diagnosis.node_names, diagnosis
+                    )
                 ),
                 info,
                 extenders,
@@ -173,7 +181,7 @@ class Algorithm:
             raise FitError(len(snapshot), diagnosis)
         if len(feasible) == 1:
             return ScheduleResult(feasible[0].name, diagnosis.evaluated, 1)
-        totals, table = self._prioritize_nodes(state, info, feasible)
+        totals, table = await in_turns(self._prioritize_nodes(state, info, feasible))
         names = [node.name for node in feasible]
         for extender in extenders:
             try:
@@ -257,7 +265,7 @@ class Algorithm:
 
     def _find_nodes_that_fit_pod(
         self, state: CycleState, info: PodInfo, diagnosis: Diagnosis
-    ) -> list[NodeInfo]:
+    ) -> Steps[list[NodeInfo]]:
         snapshot = self.snapshot
         result, status, plugins = self.framework.run_pre_filter_plugins(
             state, info, snapshot
@@ -290,7 +298,9 @@ class Algorithm:
                     diagnosis.nominated_only, diagnosis.node_names = True, only
                     return [node]
                 self._rule_out(diagnosis, node, status)
-        return self._find_nodes_that_pass_filters(state, info, only, diagnosis)
+        return (
+            yield from self._find_nodes_that_pass_filters(state, info, only, diagnosis)
+        )
 
     def _find_nodes_that_pass_filters(
         self,
@@ -298,7 +308,7 @@ class Algorithm:
         info: PodInfo,
         only: frozenset[str] | None,
         diagnosis: Diagnosis,
-    ) -> list[NodeInfo]:
+    ) -> Steps[list[NodeInfo]]:
         nodes = self.snapshot.node_info_list
         if only is not None:
             nodes = [node for node in nodes if node.name in only]
@@ -312,6 +322,8 @@ class Algorithm:
         for i in range(total):
             node = nodes[(start + i) % total]
             looked_at += 1
+            if not looked_at % NODES:
+                yield
             status = self.framework.run_filter_plugins_with_nominated_pods(
                 state, info, node
             )
@@ -339,13 +351,13 @@ class Algorithm:
 
     def _prioritize_nodes(
         self, state: CycleState, info: PodInfo, nodes: list[NodeInfo]
-    ) -> tuple[list[int], dict[str, list[int]]]:
+    ) -> Steps[tuple[list[int], dict[str, list[int]]]]:
         """Each node's sum, and what each plugin gave, in the nodes' order."""
         framework = self.framework
         status = framework.run_pre_score_plugins(state, info, nodes, self.snapshot)
         if status is not None:
             raise status.as_error()
-        table = framework.run_score_plugins(state, info, nodes)
+        table = yield from framework.run_score_plugins(state, info, nodes)
         return _totals(table, len(nodes)), table
 
     def _select_host(self, names: list[str], totals: list[int]) -> str:

@@ -93,7 +93,7 @@ BREAKAGES = (
         Wrapped(
             lambda score: (
                 lambda self, state, info, nodes: (
-                    score(self, state, info, self.snapshot.node_info_list),
+                    tuple(score(self, state, info, self.snapshot.node_info_list)),
                     score(self, state, info, nodes),
                 )[1]
             )

@@ -79,3 +79,26 @@ def test_only_what_was_started_in_the_sandbox_in_use_counts(
 
 def test_a_pod_is_named_with_its_uid() -> None:
     assert format_pod({"metadata": {"name": "web", "namespace": "shop", "uid": "u1"}}) == "web_shop(u1)"
+
+
+class Watched(list[ContainerStatus]):
+    """Counts how often somebody went through it."""
+
+    times = 0
+
+    def __iter__(self) -> Any:
+        self.times += 1
+        return super().__iter__()
+
+
+def test_all_runs_are_gone_through_once_however_many_containers_are_asked_for() -> None:
+    names = ["a", "b", "a", "c"]
+    runs = Watched(
+        ContainerStatus(str(number), "s", ContainerMetadata(name, 0), ContainerState.RUNNING, 0, "", "")
+        for number, name in enumerate(names)
+    )
+    status = PodStatus(containers=runs)
+    assert [run.id for run in status.history("a")] == ["0", "2"]
+    assert status.history("x") == []
+    assert (status.latest("b"), status.latest("x")) == (runs[1], None)
+    assert runs.times == 1

@@ -10,6 +10,7 @@ import pytest
 from lifecycle.api.http.wire import Object
 from lifecycle.api.loop.clock import run_virtual
 from lifecycle.kubelet.container.runtime_helper import ContainerEnvironmentError
+from lifecycle.kubelet.kubelet_pods import environment
 from lifecycle.kubelet.kubelet_pods.environment import (
     from_services,
     make_environment_variables,
@@ -161,3 +162,18 @@ def test_a_container_without_a_limit_is_told_the_pod_s_and_only_then_the_node_s(
     node = {"cpu": "8", "memory": "1Gi"}
     made = run_virtual(make_environment_variables(pod, container, get, allocatable=node))
     assert [made["cpu"], made["memory"]] == told
+
+
+def test_more_variables_than_a_program_can_be_given_are_an_error_before_they_are_many(monkeypatch: Any) -> None:
+    asked: list[str] = []
+
+    async def get(plural: str, name: str, namespace: str) -> Object:
+        asked.append(name)
+        return {"data": {f"K{i}": "" for i in range(60)}}
+
+    monkeypatch.setattr(environment, "MOST_VARIABLES", 100)
+    sources = [{"prefix": f"P{i}_", "configMapRef": {"name": f"m{i}"}} for i in range(10)]
+    pod = {"metadata": {"name": "p", "namespace": "shop"}, "spec": {"containers": []}}
+    with pytest.raises(ContainerEnvironmentError, match="argument list too long: more than 100 variables"):
+        run_virtual(make_environment_variables(pod, {"name": "c", "envFrom": sources}, get))
+    assert asked == ["m0", "m1"]

@@ -46,6 +46,7 @@ from lifecycle.scheduler.framework.status import (
     unresolvable,
     unschedulable,
 )
+from lifecycle.scheduler.framework.steps import at_once
 from lifecycle.scheduler.framework.types import QueuedPodInfo
 from tests.scheduler.cluster_model import make_node, make_pod, snapshot_of
 
@@ -251,7 +252,7 @@ class Halves(Scores, ScoreExtensions):
 def scored(*plugins: Plain, **points: Any) -> dict[str, list[int]]:
     state, ours = CycleState(), framework(*plugins, **points)
     assert ours.run_pre_score_plugins(state, POD, NODES, snapshot_of([])) is None
-    return ours.run_score_plugins(state, POD, NODES)
+    return at_once(ours.run_score_plugins(state, POD, NODES))
 
 
 def test_scores_are_normalized_and_weighed_and_who_skipped_has_none() -> None:

@@ -82,10 +82,16 @@ def one_by_one(work: Callable[[T], R], things: Iterable[T]) -> list[R]:
     for thing in things:
         began = perf_counter()
         results.append(work(thing))
-        held = perf_counter() - began
-        if held > HELD:
-            sleep(min(held, LONGEST_REST))
+        rest(perf_counter() - began)
     return results
+
+
+def rest(held: float) -> None:
+    """For who has held the interpreter so long, without a break: if it is the worker,
+    it rests.
+    """
+    if held > HELD and getattr(_here, "is_worker", False):
+        sleep(min(held, LONGEST_REST))
 
 
 async def beside(size: int, work: Callable[[*Args], T], *args: *Args) -> T:
@@ -178,6 +184,10 @@ class Turn:
         meanwhile, never.
         """
         return self._used > PIECES
+
+    def end(self) -> None:
+        """The next piece is large."""
+        self._used = PIECES + 1
 
     async def work(self, work: Callable[[*Args], T], *args: *Args) -> T:
         """What `work(*args)` returns or raises; what is said of `beside` holds here."""

@@ -121,6 +121,7 @@ class Evaluation:
             else None
         )
         self._turn = attributes.turn
+        self._objects = (attributes.obj, attributes.old_obj, params)
         self._begin = partial(
             _values,
             attributes,
@@ -136,6 +137,8 @@ class Evaluation:
         """The value. Raises EvaluationError with upstream's text: `expression '…'
         resulted in error: …`.
         """
+        if not self._turn.over and program.takes_long(self._objects):
+            self._turn.end()
         while True:
             if self._asking is not None:
                 self._asking.at_once = not self._turn.over

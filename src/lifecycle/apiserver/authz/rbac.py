@@ -34,6 +34,9 @@ GROUP = "rbac.authorization.k8s.io"
 MEMO_SIZE = 8192
 RESOURCE_RULE = ("verbs", "apiGroups", "resources", "resourceNames")
 NON_RESOURCE_RULE = ("verbs", "nonResourceURLs")
+_ALL: dict[tuple[str, ...], frozenset[str]] = {
+    keys: frozenset(keys) for keys in (RESOURCE_RULE, NON_RESOURCE_RULE)
+}
 
 
 @dataclass(slots=True, frozen=True)
@@ -154,13 +157,9 @@ class RBACAuthorizer:
                 listed.errors.append(grant.error)
             for rule in grant.rules:
                 if rule.get("resources"):
-                    listed.resource_rules.append(
-                        {key: rule[key] for key in RESOURCE_RULE if rule.get(key)}
-                    )
+                    listed.resource_rules.append(_with(RESOURCE_RULE, rule))
                 if rule.get("nonResourceURLs"):
-                    listed.non_resource_rules.append(
-                        {key: rule[key] for key in NON_RESOURCE_RULE if rule.get(key)}
-                    )
+                    listed.non_resource_rules.append(_with(NON_RESOURCE_RULE, rule))
         return listed
 
     def role_rules(
@@ -235,6 +234,15 @@ class RBACAuthorizer:
                     known = _subjects(binding, namespace)
                 snapshot.bindings.setdefault(namespace, {})[name] = known
         return snapshot
+
+
+def _with(keys: tuple[str, ...], rule: Object) -> Object:
+    """A rule without what is empty, or not among these. Most are that already: a user
+    may have tens of thousands, and asks for them over and over.
+    """
+    if rule.keys() <= _ALL[keys] and all(rule.values()):
+        return rule
+    return {key: rule[key] for key in keys if rule.get(key)}
 
 
 def _subjects(binding: Object, namespace: str) -> _Subjects:

@@ -4,7 +4,8 @@ An expression of a hundred characters can ask for more than any machine has: a t
 replaces each letter by two, twenty times over; variables of which each is twice the one
 before. The library stops loops after 10,000 rounds, and does not count what it makes.
 So what is made is counted here: texts before a function makes them, lists and maps as
-they come out of an expression.
+they come out of an expression. What a loop over something long takes is not counted
+but measured, between its pieces (`pieces.py`).
 
 Upstream: `apiserver/pkg/apis/cel/config.go` (`PerCallLimit`), cel-go's
 `common/cost.go` (`StringTraversalCostFactor`) and `interpreter/runtimecost.go`, v1.36.
@@ -15,7 +16,12 @@ runs, and what `+` makes within one expression.
 
 from __future__ import annotations
 
+import time
+from collections.abc import Callable
+from threading import local
 from typing import Any
+
+from lifecycle.api.loop.worker import rest
 
 PER_CALL_LIMIT = 1_000_000
 PER_CHARACTER = 0.1
@@ -23,11 +29,43 @@ PER_ELEMENT = 10
 """What it costs to copy one out of the library."""
 
 
+thread_time: Callable[[], float] = getattr(time, "thread_time", time.process_time)
+"""A browser's tab has one thread."""
+
+SECONDS = 0.5
+"""Of processor time, for one call. What may cost a million takes less with cel-go."""
+
+
 class CostError(ValueError):
     """The expression has cost too much. The text is cel-go's."""
 
     def __init__(self) -> None:
         super().__init__("operation cancelled: actual cost limit exceeded")
+
+
+class _Call(local):
+    until = float("inf")
+    looked = 0.0
+
+
+_call = _Call()
+
+
+def begin_call() -> None:
+    """From now on this thread has so much time."""
+    _call.looked = thread_time()
+    _call.until = _call.looked + SECONDS
+
+
+def charge_time() -> None:
+    """Raises CostError if the time of the call is over; what is worked out beside the
+    loop rests, if it has not for long.
+    """
+    now = thread_time()
+    if now > _call.until:
+        raise CostError
+    rest(now - _call.looked)
+    _call.looked = now
 
 
 def charge_text(characters: int) -> None:

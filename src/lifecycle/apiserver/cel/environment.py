@@ -15,8 +15,8 @@ comprehensions over two variables, the `format` library.
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping, Sequence
-from functools import cache, cached_property
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from functools import cache, cached_property, partial
 from typing import Any
 
 from lifecycle.api.extras import MissingExtraError
@@ -26,6 +26,7 @@ from lifecycle.apiserver.cel import (
     network,
     numbers,
     object_literals,
+    pieces,
     strings,
 )
 from lifecycle.apiserver.cel.complaints import (
@@ -35,7 +36,7 @@ from lifecycle.apiserver.cel.complaints import (
     error_at,
     runtime_message,
 )
-from lifecycle.apiserver.cel.cost import CostError, charge_value
+from lifecycle.apiserver.cel.cost import CostError, begin_call, charge_value
 from lifecycle.apiserver.cel.library import cel, extensions, library_type
 from lifecycle.apiserver.cel.types import PACKAGE, types
 
@@ -64,7 +65,7 @@ def message_type(name: str) -> Any:
 
 @cache
 def _functions() -> list[Any]:
-    rooms = (strings, lists, numbers, network, authorizer)
+    rooms = (strings, lists, numbers, network, authorizer, pieces)
     return [declaration for room in rooms for declaration in room.functions()]
 
 
@@ -128,7 +129,9 @@ class Environment:
             if written != expression:
                 text = as_written(text, written, places, expression)
             raise CompileError(f"compilation failed: {text}") from None
-        program = Program(expression, compiled, self.variables)
+        program = Program(
+            expression, compiled, self.variables, self._in_pieces(written)
+        )
         names = {program.type_name}
         if self._literals:
             names = _literal_names(program.type_name, expression) or names
@@ -139,6 +142,13 @@ class Environment:
             name = names.pop() if len(names) == 1 else program.type_name
             raise CompileError(f"must evaluate to {expected_types} but got {name}")
         return program
+
+    def _in_pieces(self, written: str) -> Callable[[], Any] | None:
+        """How to compile the expression for what is long; None if it has no loop."""
+        otherwise = pieces.rewritten(written)
+        if otherwise == written:
+            return None
+        return partial(self._env.compile, otherwise)
 
     def _complaint(self, written: str) -> str:
         try:
@@ -183,9 +193,15 @@ class Program:
     """
 
     def __init__(
-        self, source: str, compiled: Any, variables: Mapping[str, Any]
+        self,
+        source: str,
+        compiled: Any,
+        variables: Mapping[str, Any],
+        in_pieces: Callable[[], Any] | None = None,
     ) -> None:
         self.source = source
+        self._compile_in_pieces = in_pieces
+        self._may_make_long = pieces.may_make_long(source)
         self._compiled = compiled
         self._variables = variables
         try:
@@ -200,10 +216,13 @@ class Program:
         """The result as Python knows it: JSON values, times, or one of our messages.
         Raises EvaluationError.
         """
+        data = {name: values[name] for name in self._variables if name in values}
+        compiled = self._compiled
+        if self.takes_long(data.values()):
+            compiled = self._in_pieces
+            begin_call()
         try:
-            result = self._compiled.eval(
-                data={name: values[name] for name in self._variables if name in values}
-            )
+            result = compiled.eval(data=data)
             if str(result.type()) == "ERROR":
                 raise EvaluationError(runtime_message(str(result.value())))
             value = result.plain_value()
@@ -213,6 +232,19 @@ class Program:
             raise EvaluationError(str(error)) from None
         except (RuntimeError, TypeError) as error:
             raise EvaluationError(runtime_message(str(error))) from None
+
+    def takes_long(self, values: Iterable[Any]) -> bool:
+        """Whether it loops, and these values are long or it might make some that are:
+        work for the worker.
+        """
+        return self._compile_in_pieces is not None and (
+            self._may_make_long or pieces.is_long(values)
+        )
+
+    @cached_property
+    def _in_pieces(self) -> Any:
+        assert self._compile_in_pieces is not None
+        return self._compile_in_pieces()
 
 
 def type_name(kind: Any) -> str:

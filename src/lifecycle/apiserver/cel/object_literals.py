@@ -16,7 +16,7 @@ import re
 from typing import Any
 
 TYPE = "\x00type"
-_TOKEN = re.compile(
+TOKEN = re.compile(
     r"""(?P<text>[rRbB]{0,2}(?:\"\"\"(?:\\.|[^\\])*?\"\"\"|'''(?:\\.|[^\\])*?'''|"(?:\\.|[^"\\\n])*"|'(?:\\.|[^'\\\n])*'))"""
     r"""|(?P<comment>//[^\n]*)|(?P<name>[A-Za-z_][A-Za-z_0-9]*(?:\s*\.\s*[A-Za-z_][A-Za-z_0-9]*)*)|(?P<space>\s+)|(?P<sign>.)""",
     re.DOTALL | re.VERBOSE,
@@ -54,9 +54,7 @@ def rewritten(expression: str, *, checks: bool = True) -> tuple[str, list[int]]:
 
     Raises QuotedField.
     """
-    tokens = [
-        (match.lastgroup or "", match[0]) for match in _TOKEN.finditer(expression)
-    ]
+    tokens = [(match.lastgroup or "", match[0]) for match in TOKEN.finditer(expression)]
     out: list[tuple[str, int]] = []
     braces: list[
         str
@@ -117,9 +115,7 @@ def rewritten(expression: str, *, checks: bool = True) -> tuple[str, list[int]]:
 
 def outer_types(expression: str) -> set[str]:
     """The types of the literals that stand in no other literal."""
-    tokens = [
-        (match.lastgroup or "", match[0]) for match in _TOKEN.finditer(expression)
-    ]
+    tokens = [(match.lastgroup or "", match[0]) for match in TOKEN.finditer(expression)]
     types: set[str] = set()
     braces: list[str] = []
     literal = ""

@@ -1,8 +1,9 @@
 """Metrics: how many requests of which kind, and how long they took.
 
 Counted where a request is served, innermost, so refusals further out are not among
-them. A watch counts when it begins and takes part in no histogram of lengths: it is as
-long as its client wants.
+them. Nor is what nothing here serves: a path, a resource or a method that there is not,
+of which a client may think up any number. A watch counts when it begins and takes part
+in no histogram of lengths: it is as long as its client wants.
 
 Upstream: `apiserver/pkg/endpoints/metrics/metrics.go` (`InstrumentHandlerFunc`,
 `MonitorRequest`, `CleanScope`, `CanonicalVerb`), v1.36. Left out: sizes, watches that
@@ -78,9 +79,12 @@ def clean_scope(info: RequestInfo) -> str:
 class Kind:
     """Requests with the same labels: how often which code, and how long."""
 
-    __slots__ = ("codes", "deprecated", "durations", "labels", "lasting", "load")
+    __slots__ = ("codes", "deprecated", "durations", "key", "labels", "lasting", "load")
 
-    def __init__(self, info: RequestInfo, dry_run: bool) -> None:
+    def __init__(
+        self, key: tuple[object, ...], info: RequestInfo, dry_run: bool
+    ) -> None:
+        self.key = key
         resource = info.is_resource_request
         self.labels = (
             "All" if dry_run else "",
@@ -117,7 +121,7 @@ class RequestMetrics:
         self.in_flight = {"mutating": 0, "readOnly": 0}
 
     def kind(self, info: RequestInfo, dry_run: bool) -> Kind:
-        """The drawer of a request."""
+        """The drawer of a request; one that is not in use yet, if it is the first."""
         key = (
             info.verb,
             info.group,
@@ -135,9 +139,12 @@ class RequestMetrics:
                 else "/"
             ),
         )
-        kind = self.kinds.get(key)
-        if kind is None:
-            kind = self.kinds[key] = Kind(info, dry_run)
+        return self.kinds.get(key) or Kind(key, info, dry_run)
+
+    def served(self, kind: Kind, code: int) -> Kind:
+        """One more of a kind has been served. Returns its drawer."""
+        kind = self.kinds.setdefault(kind.key, kind)
+        kind.codes[code] = kind.codes.get(code, 0) + 1
         return kind
 
     def lines(self) -> Iterator[str]:
@@ -196,6 +203,13 @@ def _labels(values: tuple[str, ...]) -> str:
     )
 
 
+def _is_served(response: Response) -> bool:
+    """A 404 that does not say of what is no object's."""
+    if response.status != 404:
+        return response.status != 405
+    return bool((response.obj or {}).get("details"))
+
+
 def with_metrics(handler: Handler, metrics: RequestMetrics | None) -> Handler:
     """Count and measure. Without metrics the handler stays as it is."""
     if metrics is None:
@@ -208,6 +222,7 @@ def with_metrics(handler: Handler, metrics: RequestMetrics | None) -> Handler:
         kind = metrics.kind(info, "dryRun" in request.query)
         if kind.deprecated:
             annotate_at_end("k8s.io/deprecated", "true")
+        seconds = 0.0
         if kind.lasting:
             response = await handler(request)
         else:
@@ -217,9 +232,11 @@ def with_metrics(handler: Handler, metrics: RequestMetrics | None) -> Handler:
                 response = await handler(request)
             finally:
                 in_flight[kind.load] -= 1
-            kind.durations.observe(time.perf_counter() - started)
-        code = response.status
-        kind.codes[code] = kind.codes.get(code, 0) + 1
+            seconds = time.perf_counter() - started
+        if _is_served(response):
+            kind = metrics.served(kind, response.status)
+            if not kind.lasting:
+                kind.durations.observe(seconds)
         return response
 
     return measured

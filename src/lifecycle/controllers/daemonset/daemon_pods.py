@@ -15,7 +15,7 @@ from typing import NamedTuple
 
 from lifecycle.api.http.wire import Object
 from lifecycle.api.node_selector import required_node_affinity
-from lifecycle.api.pods.taints import untolerated
+from lifecycle.api.pods.taints import Tolerations, untolerated
 from lifecycle.controllers.history.revisions import REVISION_LABEL
 from lifecycle.controllers.pod_control import pod_from_template
 
@@ -101,7 +101,7 @@ def node_should_run_daemon_pod(ds: Object, node: Object) -> Should:
     ):
         return Should(False, False)
     taints = (node.get("spec") or {}).get("taints") or ()
-    tolerations = daemon_spec(spec)["tolerations"]
+    tolerations = Tolerations(daemon_spec(spec)["tolerations"])
     if untolerated(taints, tolerations, ("NoExecute", "NoSchedule")) is not None:
         return Should(False, untolerated(taints, tolerations, ("NoExecute",)) is None)
     return Should(True, True)

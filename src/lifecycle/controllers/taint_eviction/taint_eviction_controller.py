@@ -19,7 +19,7 @@ from dataclasses import dataclass
 from lifecycle.api.http.wire import Object
 from lifecycle.api.loop.clock import Clock
 from lifecycle.api.names import NameSource
-from lifecycle.api.pods.taints import tolerates
+from lifecycle.api.pods.taints import Tolerations
 from lifecycle.api.resources import resource
 from lifecycle.api.status import StatusError
 from lifecycle.client.events import EventRecorder
@@ -48,11 +48,12 @@ def patience(tolerations: Sequence[Object], taints: Sequence[Object]) -> float |
     for ever.
     """
     used: list[Object] = []
+    order = Tolerations(tolerations)
     for taint in taints:
-        fitting = [t for t in tolerations if tolerates(t, taint)]
-        if not fitting:
+        fitting = order.first_for(taint)
+        if fitting is None:
             return 0.0
-        used += fitting[:1]
+        used.append(fitting)
     limits = [
         float(t["tolerationSeconds"])
         for t in used

@@ -16,7 +16,7 @@ from collections.abc import Callable, Mapping, Sequence
 
 from lifecycle.api.node_selector import required_node_affinity
 from lifecycle.api.pods.host_ports import host_ports, ports_conflict
-from lifecycle.api.pods.taints import tolerates, untolerated
+from lifecycle.api.pods.taints import Tolerations, tolerates, untolerated
 from lifecycle.scheduler.framework.node_info import (
     NodeInfo,
     PodInfo,
@@ -84,7 +84,7 @@ def pod_tolerates_node_taints(info: PodInfo, node: NodeInfo) -> list[str]:
     """Every taint that keeps new pods away must be tolerated."""
     taint = untolerated(
         node.taints,
-        info.pod["spec"].get("tolerations") or (),
+        Tolerations(info.pod["spec"].get("tolerations") or ()),
         ("NoSchedule", "NoExecute"),
     )
     return [] if taint is None else ["node(s) had taints that the pod didn't tolerate"]

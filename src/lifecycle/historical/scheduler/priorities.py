@@ -15,7 +15,7 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping, Sequence
 
 from lifecycle.api.node_selector import term_matcher
-from lifecycle.api.pods.taints import tolerates
+from lifecycle.api.pods.taints import Tolerations
 from lifecycle.scheduler.framework.node_info import NodeInfo, PodInfo
 
 MAX_PRIORITY = 10
@@ -59,14 +59,9 @@ def balanced_resource_allocation(info: PodInfo, node: NodeInfo, highest: int) ->
 
 def intolerable_taints(info: PodInfo, node: NodeInfo, highest: int) -> int:
     """How many taints would rather not have the pod."""
-    tolerations = [
-        t
-        for t in info.pod["spec"].get("tolerations") or ()
-        if t.get("effect") in (None, "", "PreferNoSchedule")
-    ]
+    tolerations = Tolerations(info.pod["spec"].get("tolerations") or ())
     return sum(
-        taint["effect"] == "PreferNoSchedule"
-        and not any(tolerates(t, taint) for t in tolerations)
+        taint["effect"] == "PreferNoSchedule" and tolerations.first_for(taint) is None
         for taint in node.taints
     )
 

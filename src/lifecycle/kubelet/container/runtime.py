@@ -16,11 +16,14 @@ from lifecycle.cri.apis.pod_sandbox import PodSandboxState, PodSandboxStatus
 @dataclass(slots=True)
 class PodStatus:
     """What the runtime knows of a pod. Upstream: `kubecontainer.PodStatus`. Both lists
-    newest first.
+    newest first; neither changes once somebody has asked for a container's runs.
     """
 
     sandboxes: list[PodSandboxStatus] = field(default_factory=list)
     containers: list[ContainerStatus] = field(default_factory=list)
+    _by_name: dict[str, list[ContainerStatus]] | None = field(
+        default=None, init=False, repr=False, compare=False
+    )
 
     @property
     def ready_sandbox(self) -> PodSandboxStatus | None:
@@ -31,13 +34,15 @@ class PodStatus:
 
     def history(self, name: str) -> list[ContainerStatus]:
         """All that is left of a container's runs, newest first."""
-        return [status for status in self.containers if status.metadata.name == name]
+        if self._by_name is None:  # a pod may have thousands, and each is asked for
+            self._by_name = {}
+            for status in self.containers:
+                self._by_name.setdefault(status.metadata.name, []).append(status)
+        return self._by_name.get(name, [])
 
     def latest(self, name: str) -> ContainerStatus | None:
         """The newest run of a container. Upstream: `FindContainerStatusByName`."""
-        return next(
-            (status for status in self.containers if status.metadata.name == name), None
-        )
+        return next(iter(self.history(name)), None)
 
     @property
     def active(self) -> list[ContainerStatus]:

@@ -17,6 +17,7 @@ import base64
 import re
 from collections.abc import Callable, Iterable, Mapping
 
+from lifecycle.api.go.key_order import sorted_keys
 from lifecycle.api.go.net import join_host_port
 from lifecycle.api.http.wire import Object
 from lifecycle.api.loop.pauses import Pauses
@@ -27,7 +28,7 @@ from lifecycle.kubelet.container.downward import (
     field_value,
     resource_value,
 )
-from lifecycle.kubelet.container.expansion import Expansion, ExpansionError
+from lifecycle.kubelet.container.expansion import ARG_MAX, Expansion, ExpansionError
 from lifecycle.kubelet.container.runtime_helper import (
     ContainerEnvironmentError,
     GetObject,
@@ -35,6 +36,14 @@ from lifecycle.kubelet.container.runtime_helper import (
 )
 
 MASTER_SERVICE_NAMESPACE, MASTER_SERVICES = "default", ("kubernetes",)
+VARIABLE, SERVICE = 32, 512
+"""What one costs, as bytes of JSON that are to be read."""
+
+MOST_VARIABLES = ARG_MAX // 11
+"""No program can be started with more: the shortest takes a letter, a sign, a zero and
+a pointer of the two megabytes (`container.expansion`).
+"""
+
 ENV_VAR_NAME = re.compile(r"^[ -<>-~]+$")
 """Any printable ASCII but `=`, since 1.30 (1.34 for all)."""
 
@@ -112,13 +121,22 @@ async def make_environment_variables(
     """
     namespace = pod["metadata"]["namespace"]
     links = pod["spec"].get("enableServiceLinks", True)
-    service_env = service_environment(services, namespace, links)
+    heard_of = list(services)
+    service_env = await beside(
+        SERVICE * len(heard_of), service_environment, heard_of, namespace, links
+    )
     known: dict[str, str] = {}
+    pauses = Pauses()
     for source in container.get("envFrom") or ():
+        await pauses.pause()
         known.update(await _from_source(source, namespace, get, event))
+        if len(known) > MOST_VARIABLES:
+            raise ContainerEnvironmentError(
+                f"argument list too long: more than {MOST_VARIABLES} variables"
+            )
     result: dict[str, str] = {}
     usable = allocatable_within(pod, allocatable or {})
-    expansion, pauses = Expansion(), Pauses()
+    expansion = Expansion()
     for variable in container.get("env") or ():
         await pauses.pause()
         name = variable["name"]
@@ -142,8 +160,16 @@ async def make_environment_variables(
         else:
             value = ""
         known[name] = result[name] = str(value)
-    for names in (known, service_env):
-        for name in sorted(names):
+    return await beside(
+        VARIABLE * (len(known) + len(service_env)), _all, result, known, service_env
+    )
+
+
+def _all(*environments: Mapping[str, str]) -> dict[str, str]:
+    """The first as it is, then by name what others say besides."""
+    result = dict(environments[0])
+    for names in environments[1:]:
+        for name in sorted_keys(names):
             result.setdefault(name, names[name])
     return result
 
@@ -173,11 +199,9 @@ async def _from_source(
             if reference.get("optional"):
                 return {}
             raise ContainerEnvironmentError(str(error.args[0])) from None
-        variables = {
-            (source.get("prefix") or "") + key: value
-            for key, value in texts(obj, plural).items()
-        }
-        bad = sorted(name for name in variables if not ENV_VAR_NAME.match(name))
+        prefix = source.get("prefix") or ""
+        size = VARIABLE * len(obj.get("data") or ())
+        good, bad = await beside(size, _named, obj, plural, prefix)
         if bad:
             event(
                 "Warning",
@@ -186,8 +210,17 @@ async def _from_source(
                 f" {namespace}/{reference.get('name', '')} were skipped since they are"
                 " considered invalid environment variable names.",
             )
-        return {name: value for name, value in variables.items() if name not in bad}
+        return good
     return {}
+
+
+def _named(obj: Object, plural: str, prefix: str) -> tuple[dict[str, str], list[str]]:
+    """The variables, and, by name, which could be none."""
+    variables = {prefix + key: value for key, value in texts(obj, plural).items()}
+    bad = sorted(name for name in variables if not ENV_VAR_NAME.match(name))
+    for name in bad:
+        del variables[name]
+    return variables, bad
 
 
 def texts(obj: Object, plural: str) -> dict[str, str]:

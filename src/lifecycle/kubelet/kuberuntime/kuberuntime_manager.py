@@ -13,11 +13,14 @@ Upstream: `pkg/kubelet/kuberuntime/kuberuntime_manager.go` (`SyncPod`, `doBackOf
 from __future__ import annotations
 
 from collections.abc import Callable
+from functools import partial
 from typing import Any
 
 from lifecycle.api.go.duration import go_duration
 from lifecycle.api.http.wire import Object
 from lifecycle.api.loop.clock import Clock
+from lifecycle.api.loop.pauses import Pauses
+from lifecycle.api.loop.worker import beside
 from lifecycle.api.tracing import span
 from lifecycle.client.backoff import Backoff
 from lifecycle.cri.apis.container import (
@@ -60,6 +63,9 @@ from lifecycle.kubelet.userns.userns_manager import UsernsError
 
 BACK_OFF_PERIOD = 10.0
 """Seconds until something that failed without a back-off of its own is tried again."""
+
+WORD = 32
+"""What a word of a command, or a variable, costs, as bytes of JSON to be read."""
 
 
 class RuntimeManager:
@@ -111,11 +117,11 @@ class RuntimeManager:
         """What the runtime knows of a pod."""
         sandboxes = await self._runtime.list_pod_sandbox(uid)
         containers: list[ContainerStatus] = []
+        pauses = Pauses()
         for sandbox in sandboxes:
-            containers += [
-                with_message(status, self._runtime.read_log)
-                for status in await self._runtime.list_containers(sandbox.id)
-            ]
+            for status in await self._runtime.list_containers(sandbox.id):
+                containers.append(with_message(status, self._runtime.read_log))
+                await pauses.pause()
         return PodStatus(sandboxes, containers)
 
     async def sync_pod(
@@ -151,10 +157,12 @@ class RuntimeManager:
         ):  # whether they can be started holds up nobody
             await self._start(pod, sandbox_id, container, [])
         retry: float | None = None
+        pauses = Pauses()
         for container in [
             *actions.init_containers_to_start,
             *actions.containers_to_start,
         ]:
+            await pauses.pause()  # a runtime in memory never does
             runs = runtime.history(container["name"])
             failure = await self._start(pod, sandbox_id, container, runs)
             if failure is not None:
@@ -347,17 +355,21 @@ class RuntimeManager:
         resources = self.desired_resources(pod, container)
         self._logs.make_directory(pod, container["name"])
         try:
-            return generate_container_config(
+            return await beside(
+                WORD * (len(container.get("args") or ()) + len(envs)),
+                partial(
+                    generate_container_config,
+                    image=image,
+                    envs=envs,
+                    mounts=mounts,
+                    resources=resources,
+                    image_uid=uid,
+                    image_username=username,
+                    userns=userns,
+                ),
                 pod,
                 container,
                 attempt,
-                image=image,
-                envs=envs,
-                mounts=mounts,
-                resources=resources,
-                image_uid=uid,
-                image_username=username,
-                userns=userns,
             )
         except ExpansionError as error:
             raise ContainerEnvironmentError(str(error)) from None

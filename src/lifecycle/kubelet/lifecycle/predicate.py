@@ -19,7 +19,7 @@ from lifecycle.api.http.wire import Object
 from lifecycle.api.node_selector import required_node_affinity
 from lifecycle.api.pods.host_ports import host_ports, ports_conflict
 from lifecycle.api.pods.resources import PodResourcesOptions, pod_requests
-from lifecycle.api.pods.taints import untolerated
+from lifecycle.api.pods.taints import Tolerations, untolerated
 from lifecycle.api.quantity import parse_quantity
 from lifecycle.api.resource_names import is_extended_resource_name
 from lifecycle.kubelet.cm.resource_config import milli_values
@@ -153,7 +153,7 @@ def predicate_failures(attributes: PodAdmitAttributes) -> Iterator[tuple[str, st
         )
     taints = (node.get("spec") or {}).get("taints") or ()
     if not is_static_pod(pod) and untolerated(
-        taints, spec.get("tolerations") or (), ("NoExecute",)
+        taints, Tolerations(spec.get("tolerations") or ()), ("NoExecute",)
     ):
         yield (
             "TaintToleration",

@@ -113,19 +113,17 @@ class ProbeManager:
         workers = self._workers.get(uid)
         if not workers:
             return
-        for key in ("containerStatuses", "initContainerStatuses"):
-            for entry in status.get(key) or ():
-                if (
-                    "running" in entry["state"]
-                    and entry.get("started")
-                    and not entry["ready"]
-                ):
-                    for worker in workers:
-                        if (
-                            worker.kind == READINESS
-                            and worker.container_name == entry["name"]
-                        ):
-                            worker.trigger()
+        waiting = {
+            entry["name"]
+            for key in ("containerStatuses", "initContainerStatuses")
+            for entry in status.get(key) or ()
+            if "running" in entry["state"]
+            and entry.get("started")
+            and not entry["ready"]
+        }
+        for worker in workers:
+            if worker.kind == READINESS and worker.container_name in waiting:
+                worker.trigger()
 
     def stop_liveness_and_startup(self, uid: str) -> None:
         """A pod that is being ended is not killed for being ill any more; whether it is

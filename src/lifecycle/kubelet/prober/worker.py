@@ -18,6 +18,7 @@ from collections.abc import Callable
 
 from lifecycle.api.http.wire import Object
 from lifecycle.api.loop.clock import parse_time
+from lifecycle.api.loop.pauses import Pauses
 from lifecycle.api.pods.pod_util import is_pod_phase_terminal
 from lifecycle.api.pods.restart_policy import container_should_restart
 from lifecycle.kubelet.container.ref import PodEvent
@@ -57,7 +58,8 @@ class Worker:
         self._now = now
         self._event = event
         self._result = result
-        self._triggered = asyncio.Event()
+        self._triggered = False
+        self._waiting: asyncio.Future[None] | None = None
         self._container_id = ""
         self._last: bool | None = None
         self._run = 0
@@ -65,13 +67,15 @@ class Worker:
 
     def trigger(self) -> None:
         """Ask at once, and count the period from then on."""
-        self._triggered.set()
+        self._triggered = True
+        self._wake()
 
     async def run(self) -> None:
         """Until cancelled, or there is nothing left to ask."""
         loop = asyncio.get_running_loop()
         period = float(self._spec.get("periodSeconds") or 10)
         due = loop.time()
+        pauses = Pauses()  # thousands may be due at the same moment
         while await self._do_probe():
             due += period
             missed = loop.time() - due
@@ -79,15 +83,24 @@ class Worker:
                 due += missed // period * period
             if await self._triggered_within(due - loop.time()):
                 due = loop.time()
+            await pauses.pause()
 
     async def _triggered_within(self, seconds: float) -> bool:
-        try:
-            async with asyncio.timeout(max(seconds, 0.0)):
-                await self._triggered.wait()
-        except TimeoutError:
-            return False
-        self._triggered.clear()
-        return True
+        """Of thousands, each second, most are not: to wait must cost little."""
+        if not self._triggered:
+            loop = asyncio.get_running_loop()
+            self._waiting = loop.create_future()
+            timer = loop.call_later(max(seconds, 0.0), self._wake)
+            try:
+                await self._waiting
+            finally:
+                timer.cancel()
+        triggered, self._triggered = self._triggered, False
+        return triggered
+
+    def _wake(self) -> None:
+        if self._waiting is not None and not self._waiting.done():
+            self._waiting.set_result(None)
 
     def _reported(self, status: Object) -> Object | None:
         for key in ("containerStatuses", "initContainerStatuses"):

@@ -25,6 +25,7 @@ from lifecycle.scheduler.framework.node_info import NodeInfo, PodInfo
 from lifecycle.scheduler.framework.plugins.pod_topology_spread.constraints import (
     DO_NOT_SCHEDULE,
     HOSTNAME,
+    Inclusion,
 )
 from lifecycle.scheduler.framework.plugins.pod_topology_spread.plugin import (
     IGNORED,
@@ -79,7 +80,7 @@ class SpreadScorer(ClassScorer):
         self._soft = soft
         spec = info.pod["spec"]
         self._required = required_node_affinity(spec)
-        self._tolerations: list[Any] = spec.get("tolerations") or []
+        self._tolerations = info.tolerations
         self._zonal = [
             i for i, c in enumerate(soft.constraints) if c.topology_key != HOSTNAME
         ]
@@ -114,9 +115,10 @@ class SpreadScorer(ClassScorer):
         """Constraint, domain, and how many of the node's pods count for it."""
         soft = self._soft
         shares = []
+        inclusion = Inclusion(node, self._required, self._tolerations)
         for i in self._zonal:
             constraint = soft.constraints[i]
-            if constraint.counts_node(node, self._required, self._tolerations):
+            if constraint.counts(inclusion):
                 number = node.kinds.number(constraint.selector, soft.namespace)
                 if number:
                     domain = node.labels.get(constraint.topology_key, "")

@@ -16,6 +16,7 @@ from itertools import chain, count
 from lifecycle.api.http.wire import Object
 from lifecycle.api.labels import NOTHING, Selector, selector_from_label_selector
 from lifecycle.api.pods.host_ports import HostPort, host_ports
+from lifecycle.api.pods.taints import Tolerations
 from lifecycle.scheduler.framework.kinds_of_pods import KindsOfPods
 from lifecycle.scheduler.framework.resources import (
     Amounts,
@@ -105,6 +106,7 @@ class PodInfo:
 
     __slots__ = (
         "_required_anti_affinity_index",
+        "_tolerations",
         "key",
         "non_zero",
         "pod",
@@ -131,6 +133,7 @@ class PodInfo:
             _NO_TERMS
         )
         self._required_anti_affinity_index: TermIndex | None = None
+        self._tolerations: Tolerations | None = None
         affinity = spec.get("affinity")
         if before is not None and affinity == before.pod["spec"].get("affinity"):
             self.required_affinity_terms = before.required_affinity_terms
@@ -146,6 +149,14 @@ class PodInfo:
             self.required_anti_affinity_terms, self.preferred_anti_affinity_terms = (
                 _terms(pod, anti)
             )
+
+    @property
+    def tolerations(self) -> Tolerations:
+        """What the pod tolerates. Few pods wait, and only those are asked."""
+        if self._tolerations is None:
+            said = self.pod["spec"].get("tolerations") or ()
+            self._tolerations = Tolerations(said)
+        return self._tolerations
 
     def required_anti_affinity_about(self, pod: Object) -> Sequence[AffinityTerm]:
         """Of the required anti-affinity terms those that may match a pod."""

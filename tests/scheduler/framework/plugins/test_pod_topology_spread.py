@@ -9,9 +9,10 @@ import pytest
 from lifecycle.api.http.wire import Object
 from lifecycle.api.labels import selector_from_labels
 from lifecycle.api.node_selector import required_node_affinity
+from lifecycle.api.pods.taints import Tolerations
 from lifecycle.scheduler.framework.cycle_state import CycleState
 from lifecycle.scheduler.framework.node_info import NodeInfo, PodInfo
-from lifecycle.scheduler.framework.plugins.pod_topology_spread.constraints import Constraint
+from lifecycle.scheduler.framework.plugins.pod_topology_spread.constraints import Constraint, Inclusion
 from lifecycle.scheduler.framework.plugins.pod_topology_spread.plugin import PodTopologySpread
 from lifecycle.scheduler.framework.status import unresolvable
 from tests.scheduler.cluster_model import make_node, make_pod, snapshot_of
@@ -187,4 +188,17 @@ WANTS_TAPE = required_node_affinity({"nodeSelector": {"disk": "tape"}})
 )  # fmt: skip
 def test_whether_a_nodes_pods_count(policies: Any, required: Any, tolerations: list[Object], counts: bool) -> None:
     constraint = Constraint("zone", 1, selector_from_labels({"app": "web"}), **policies)
-    assert constraint.counts_node(NodeInfo(TAINTED), required, tolerations) is counts
+    assert constraint.counts(Inclusion(NodeInfo(TAINTED), required, Tolerations(tolerations))) is counts
+
+
+def test_a_node_is_held_against_the_pods_affinity_once_for_all_its_constraints() -> None:
+    asked: list[str] = []
+
+    def required(name: str, labels: Any) -> bool:
+        asked.append(name)
+        return True
+
+    inclusion = Inclusion(NodeInfo(TAINTED), required, Tolerations([]))
+    constraint = Constraint("zone", 1, selector_from_labels({"app": "web"}))
+    assert all(constraint.counts(inclusion) for _ in range(100))
+    assert asked == ["n"]

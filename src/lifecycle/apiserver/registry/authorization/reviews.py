@@ -20,6 +20,7 @@ from lifecycle.api.field_errors import (
     required,
 )
 from lifecycle.api.http.wire import ANONYMOUS, Object, Request, UserInfo
+from lifecycle.api.loop.pauses import Pauses
 from lifecycle.api.loop.worker import beside, size_of
 from lifecycle.api.schema.internal_types import internal_value
 from lifecycle.api.status import bad_request
@@ -100,6 +101,7 @@ class AccessReviews:
         namespace = (obj.get("spec") or {}).get("namespace", "")
         if not namespace:
             raise bad_request("no namespace on request")
+        await Pauses().pause()  # who has many rules may ask many times at once
         rules = self._authorizer.rules_for(request.user or ANONYMOUS, namespace)
         status: Object = {
             "resourceRules": rules.resource_rules,

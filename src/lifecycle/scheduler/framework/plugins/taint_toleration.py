@@ -12,7 +12,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 
 from lifecycle.api.http.wire import Object
-from lifecycle.api.pods.taints import tolerates, untolerated
+from lifecycle.api.pods.taints import untolerated
 from lifecycle.scheduler.framework.cycle_state import CycleState
 from lifecycle.scheduler.framework.interface import (
     EnqueueExtensions,
@@ -32,9 +32,7 @@ HARD = ("NoSchedule", "NoExecute")
 
 
 def _repelled(info: PodInfo, taints: Sequence[Object]) -> bool:
-    return (
-        untolerated(taints, info.pod["spec"].get("tolerations") or (), HARD) is not None
-    )
+    return untolerated(taints, info.tolerations, HARD) is not None
 
 
 def _is_schedulable_after_node_change(
@@ -78,14 +76,9 @@ class TaintToleration(
         """The number of soft taints that the pod does not tolerate."""
         if not node.taints:
             return 0
-        tolerations = [
-            t
-            for t in info.pod["spec"].get("tolerations") or ()
-            if t.get("effect") in (None, "", "PreferNoSchedule")
-        ]
         return sum(
             taint.get("effect") == "PreferNoSchedule"
-            and not any(tolerates(t, taint) for t in tolerations)
+            and info.tolerations.first_for(taint) is None
             for taint in node.taints
         )
 

@@ -50,6 +50,7 @@ from lifecycle.scheduler.framework.status import (
     as_status,
     unresolvable,
 )
+from lifecycle.scheduler.framework.steps import NODES, Steps
 from lifecycle.scheduler.framework.types import ClusterEvent, QueueingHintFn
 
 MAX_TIMEOUT = 15 * 60.0
@@ -321,7 +322,7 @@ class Framework:
 
     def run_score_plugins(
         self, state: CycleState, info: PodInfo, nodes: Sequence[NodeInfo]
-    ) -> dict[str, list[int]]:
+    ) -> Steps[dict[str, list[int]]]:
         """Per plugin the weighted, normalized score of each node, in the nodes' order.
         Raises PluginError for a score that is off the scale.
         """
@@ -330,7 +331,11 @@ class Framework:
         for plugin in self.score_plugins:
             if plugin.name in skip:
                 continue
-            scores = [plugin.score(state, info, node) for node in nodes]
+            scores: list[int] = []
+            for first in range(0, len(nodes), NODES):
+                some = nodes[first : first + NODES]
+                scores += [plugin.score(state, info, node) for node in some]
+                yield
             table[plugin.name] = self.normalize_and_weigh(plugin, state, scores)
         return table
 

@@ -14,17 +14,41 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
+from functools import cached_property
 
 from lifecycle.api.http.wire import Object
 from lifecycle.api.labels import Requirement, Selector, selector_from_label_selector
 from lifecycle.api.node_selector import Matcher
-from lifecycle.api.pods.taints import untolerated
+from lifecycle.api.pods.taints import Tolerations, untolerated
 from lifecycle.scheduler.framework.node_info import NodeInfo
 
 HOSTNAME = "kubernetes.io/hostname"
 ZONE = "topology.kubernetes.io/zone"
 DO_NOT_SCHEDULE = "DoNotSchedule"
 SCHEDULE_ANYWAY = "ScheduleAnyway"
+
+
+class Inclusion:
+    """Whether a pod could run on a node, as far as the policies of constraints ask.
+    Each question is answered once, however many constraints there are.
+    """
+
+    def __init__(
+        self, node: NodeInfo, required: Matcher | None, tolerations: Tolerations
+    ) -> None:
+        self._node, self._required, self._tolerations = node, required, tolerations
+
+    @cached_property
+    def has_affinity(self) -> bool:
+        """It is one that the pod's node affinity allows."""
+        node, required = self._node, self._required
+        return required is None or required(node.name, node.labels)
+
+    @cached_property
+    def is_tolerated(self) -> bool:
+        """The pod tolerates its taints."""
+        effects = ("NoSchedule", "NoExecute")
+        return untolerated(self._node.taints, self._tolerations, effects) is None
 
 
 @dataclass(slots=True, frozen=True)
@@ -38,22 +62,12 @@ class Constraint:
     honor_affinity: bool = True
     honor_taints: bool = False
 
-    def counts_node(
-        self, node: NodeInfo, required: Matcher | None, tolerations: list[Object]
-    ) -> bool:
+    def counts(self, node: Inclusion) -> bool:
         """Whether the node's pods count: nodes the pod could not run on anyway do not,
         as the policies say.
         """
-        if (
-            self.honor_affinity
-            and required is not None
-            and not required(node.name, node.labels)
-        ):
-            return False
-        return (
-            not self.honor_taints
-            or untolerated(node.taints, tolerations, ("NoSchedule", "NoExecute"))
-            is None
+        return (not self.honor_affinity or node.has_affinity) and (
+            not self.honor_taints or node.is_tolerated
         )
 
 

@@ -27,6 +27,7 @@ from math import floor, log
 from lifecycle.api.http.wire import Object
 from lifecycle.api.labels import Selector
 from lifecycle.api.node_selector import required_node_affinity
+from lifecycle.api.pods.taints import Tolerations
 from lifecycle.scheduler.framework.cycle_state import CycleState
 from lifecycle.scheduler.framework.interface import (
     MAX_NODE_SCORE,
@@ -46,6 +47,7 @@ from lifecycle.scheduler.framework.plugins.pod_topology_spread.constraints impor
     HOSTNAME,
     SCHEDULE_ANYWAY,
     Constraint,
+    Inclusion,
     configured_constraints,
     default_constraints,
     own_constraints,
@@ -87,7 +89,7 @@ class HardState:
         self._smallest: list[int | None] = [None] * len(constraints)
         self._namespace = pod["metadata"]["namespace"]
         self._required = required_node_affinity(pod["spec"])
-        self._tolerations: list[Object] = pod["spec"].get("tolerations") or []
+        self._tolerations = Tolerations(pod["spec"].get("tolerations") or ())
 
     def clone(self) -> HardState:
         """For a what-if."""
@@ -114,6 +116,7 @@ class HardState:
         """What the node's pods add to which domains; 0 also makes a domain."""
         if not has_all_keys(node, self.constraints):
             return []
+        inclusion = Inclusion(node, self._required, self._tolerations)
         return [
             (
                 i,
@@ -121,7 +124,7 @@ class HardState:
                 node.kinds.number(constraint.selector, self._namespace),
             )
             for i, constraint in enumerate(self.constraints)
-            if constraint.counts_node(node, self._required, self._tolerations)
+            if constraint.counts(inclusion)
         ]
 
     def count(self, shares: Sequence[Share]) -> None:
@@ -142,10 +145,11 @@ class HardState:
             return
         if not has_all_keys(node, self.constraints):
             return
+        inclusion = Inclusion(node, self._required, self._tolerations)
         for i, constraint in enumerate(self.constraints):
             if constraint.selector.matches(
                 changed["metadata"].get("labels")
-            ) and constraint.counts_node(node, self._required, self._tolerations):
+            ) and constraint.counts(inclusion):
                 self.count([(i, node.labels[constraint.topology_key], delta)])
 
 
@@ -373,15 +377,14 @@ class PodTopologySpread(
         )
         spec = info.pod["spec"]
         required = required_node_affinity(spec)
-        tolerations = spec.get("tolerations") or []
+        tolerations = Tolerations(spec.get("tolerations") or ())
         for node in snapshot.node_info_list:
             if soft.require_all and not has_all_keys(node, soft.constraints):
                 continue
+            inclusion = Inclusion(node, required, tolerations)
             for i, constraint in enumerate(soft.constraints):
                 value = node.labels.get(constraint.topology_key, "")
-                if value in soft.domain_counts[i] and constraint.counts_node(
-                    node, required, tolerations
-                ):
+                if value in soft.domain_counts[i] and constraint.counts(inclusion):
                     number = node.kinds.number(constraint.selector, soft.namespace)
                     soft.domain_counts[i][value] += number
         state.write("PreScore" + self.name, soft)

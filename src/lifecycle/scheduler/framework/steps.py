@@ -1,0 +1,46 @@
+"""Work over many nodes, a few of them at a time.
+
+A pod with five thousand terms about nodes takes milliseconds for each node, and a
+cluster has hundreds. Whoever decides for it stops after every few nodes; who drives the
+work goes on at once, or lets others have their turn in between. Nothing that the
+decision looks at changes meanwhile: the snapshot is the cycle's own.
+
+Upstream: `pkg/scheduler/framework/parallelize/parallelism.go`, where goroutines share
+the nodes out in chunks, and the runtime interrupts each.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Generator
+from typing import TypeVar
+
+from lifecycle.api.loop.pauses import Pauses
+
+NODES = 4
+"""Nodes that are looked at in one step."""
+
+T = TypeVar("T")
+Steps = Generator[None, None, T]
+"""Work that stops between its steps, and what it comes to."""
+
+
+def at_once(steps: Steps[T]) -> T:
+    """All of it, now."""
+    while True:
+        try:
+            next(steps)
+        except StopIteration as end:
+            result: T = end.value
+            return result
+
+
+async def in_turns(steps: Steps[T]) -> T:
+    """All of it, in turn with others on this loop."""
+    pauses = Pauses()
+    while True:
+        try:
+            next(steps)
+        except StopIteration as end:
+            result: T = end.value
+            return result
+        await pauses.pause()
