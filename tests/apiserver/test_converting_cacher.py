@@ -13,7 +13,7 @@ from lifecycle.api.resources import Resource, resource
 from lifecycle.apiserver.apiextensions import converting_cacher
 from lifecycle.apiserver.apiextensions.conversion_webhook import ConversionError
 from lifecycle.apiserver.apiextensions.converting_cacher import REVIEW, SELDOM, ConvertingCacher
-from lifecycle.apiserver.storage.cacher.cached_object import Cached
+from lifecycle.apiserver.storage.cacher.cached_object import Cached, Writing
 from lifecycle.etcd.codec import encode_value
 from lifecycle.etcd.keys import registry_key
 from lifecycle.etcd.memory import MemoryStore
@@ -78,7 +78,9 @@ def test_what_its_own_version_wrote_before_anybody_read_is_converted_like_everyt
         store, converter = await filled([1, 1]), Converter()
         made = cacher(store, converter)
         (last,) = (await store.range(made.prefix, made.prefix + "~")).kvs[1:]
-        made.written(Cached(last.key, {"metadata": {}}, last.mod_revision, size=1))
+        writing = Writing(last.key, b"", lambda revision: Cached(last.key, {"metadata": {}}, revision, size=1))
+        made.begin_write(writing)
+        made.end_write(writing, last.mod_revision)
         await made.settle()
         assert converter.asked == [["o0", "o1"]]
         assert [cached.obj["apiVersion"] for cached in made.ordered()] == [CRDS.api_version] * 2

@@ -56,7 +56,7 @@ class PodSyncStatus:
         self.task: asyncio.Task[None] | None = None
         self.retry_timer: asyncio.TimerHandle | None = None
         self.deadline_timer: asyncio.TimerHandle | None = None
-        self.stopping: asyncio.Task[None] | None = None
+        self.stopping: asyncio.Task[Object | None] | None = None
         self.ended: asyncio.Future[None] | None = None
         self.started: dict[str, float] = {}
         self.late_news = False

@@ -240,7 +240,7 @@ class PodWorkers:
                 )
             )
             try:
-                await known.stopping
+                status = await known.stopping
             except asyncio.CancelledError:
                 if (
                     self._closing or not known.stopping.cancelled()
@@ -252,6 +252,7 @@ class PodWorkers:
             finally:
                 known.stopping = None
             known.state = State.TERMINATED
+            syncer.ended(known.pod, status)
             if known.ended is not None and not known.ended.done():
                 known.ended.set_result(None)
             await syncer.sync_terminated_pod(known.pod)

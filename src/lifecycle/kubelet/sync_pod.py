@@ -313,9 +313,10 @@ class PodSyncer:
         pod: Object,
         grace_period: float | None,
         status_fn: Callable[[Object], Object] | None = None,
-    ) -> None:
+    ) -> Object | None:
         """Stop everything that runs; when this returns, nothing does. `status_fn`: why,
-        for the status of a pod that is evicted.
+        for the status of a pod that is evicted. The answer is the status for `ended`:
+        made while there still are containers that can tell how they ended.
         """
         uid = pod["metadata"]["uid"]
         runtime = await self._manager.get_pod_status(uid)
@@ -329,11 +330,14 @@ class PodSyncer:
         await self._manager.kill_pod(pod, runtime, grace_period)
         self._probes.remove_pod(uid)
         stopped = await self._manager.get_pod_status(uid)
-        if not _rejected(known, stopped):
-            # while there still are containers that can tell how they ended
-            self._statuses.set_pod_status(
-                pod, self._status(pod, stopped, terminal=True)
-            )
+        if _rejected(known, stopped):
+            return None
+        return self._status(pod, stopped, terminal=True)
+
+    def ended(self, pod: Object, status: Object | None) -> None:
+        """From now on everybody may know that nothing of the pod runs."""
+        if status is not None:
+            self._statuses.set_pod_status(pod, status)
 
     async def sync_terminated_pod(self, pod: Object) -> None:
         """Nothing runs: say how it ended, and let a deleted pod go – once nothing of it

@@ -28,7 +28,7 @@ class Stubborn:
         self.metrics = SimpleNamespace(transaction=lambda *_: None)
         self.looks: list[float] = []
         self.asked: list[float | None] = []
-        self.ended: float | None = None
+        self.over: float | None = None
 
     async def sync_pod(self, pod: Object) -> tuple[bool, None]:
         self.looks.append(asyncio.get_running_loop().time())
@@ -42,8 +42,11 @@ class Stubborn:
         self.asked.append(grace_period)
         await asyncio.sleep(30 if grace_period is None else grace_period)
 
+    def ended(self, pod: Object, status: None) -> None:
+        return None
+
     async def sync_terminated_pod(self, pod: Object) -> None:
-        self.ended = asyncio.get_running_loop().time()
+        self.over = asyncio.get_running_loop().time()
 
     async def stop(self) -> None:
         return None
@@ -87,7 +90,7 @@ def test_a_second_deletion_may_only_be_less_patient(
         workers.update_pod(going(then))
 
     seen = played(scene)
-    assert (seen.asked, seen.ended) == (asked, ended)
+    assert (seen.asked, seen.over) == (asked, ended)
 
 
 def news(kind: ContainerEventType, name: str) -> ContainerEventResponse:

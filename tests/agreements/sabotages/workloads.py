@@ -57,8 +57,13 @@ JUDGED = (
         answers=(
             Answers(
                 "whom it chooses",
-                "",
+                "^chosen ",
                 called("agreements.controllers.chosen.our_choice", lambda names, *_: [*names, "spoilt"]),
+            ),
+            Answers(
+                "what is said of who is left",
+                "^left ",
+                called("agreements.controllers.chosen.our_status", lambda status, *_: {**status, "spoilt": 1}),
             ),
         ),
     ),
