@@ -58,6 +58,27 @@ def is_exempt(row: Resource) -> bool:
     return row.group == GROUP and row.plural in EXEMPT
 
 
+ANSWERS = frozenset(
+    {
+        ("authentication.k8s.io", "selfsubjectreviews"),
+        ("authentication.k8s.io", "tokenreviews"),
+        ("authorization.k8s.io", "localsubjectaccessreviews"),
+        ("authorization.k8s.io", "selfsubjectaccessreviews"),
+        ("authorization.k8s.io", "selfsubjectrulesreviews"),
+        ("authorization.k8s.io", "subjectaccessreviews"),
+    }
+)
+"""Questions that are answered and not stored. A cluster whose components cannot ask who
+somebody is, or what they may, is broken; so no policy has a say in them, webhooks have.
+Upstream: `pkg/kubeapiserver/admission/exclusion/resources.go` (`excluded`).
+"""
+
+
+def is_excluded_from_policies(row: Resource) -> bool:
+    """Whether no policy sees a resource."""
+    return is_exempt(row) or (row.group, row.plural) in ANSWERS
+
+
 class Match(NamedTuple):
     """What the rule that matched knows the request's resource as."""
 

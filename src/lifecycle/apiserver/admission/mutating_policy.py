@@ -21,7 +21,11 @@ from lifecycle.api.resources import Resource
 from lifecycle.api.status import StatusError
 from lifecycle.apiserver.admission.attributes import Attributes
 from lifecycle.apiserver.admission.chain import Plugin
-from lifecycle.apiserver.admission.matching import Match, Matcher, is_exempt
+from lifecycle.apiserver.admission.matching import (
+    Match,
+    Matcher,
+    is_excluded_from_policies,
+)
 from lifecycle.apiserver.admission.mutating_webhook import Defaulter, replace_object
 from lifecycle.apiserver.admission.policy_expressions import (
     Composition,
@@ -122,8 +126,8 @@ class MutatingAdmissionPolicy(Plugin):
         return bool(self._source.hooks())
 
     def handles(self, resource: Resource, subresource: str, operation: str) -> bool:
-        """Everything but the configuration of admission."""
-        return not is_exempt(resource)
+        """Everything but the configuration of admission, and what is only answered."""
+        return not is_excluded_from_policies(resource)
 
     def admit(self, attributes: Attributes) -> Awaitable[None] | None:
         """Change the object. Raises StatusError for what cannot be evaluated, under

@@ -35,10 +35,11 @@ async def create_resource(
     await beside(scope.size, dedup_owner_references, obj, scope.warnings)
     wipe_object_meta(obj)
     await rest.track(None, obj, scope)
-    if review is not None:
-        return Response(201, obj=await review(request, obj), size=scope.size)
     admission = rest.admission(scope)
     await admission.admit(obj, None)
+    if review is not None:
+        answer = await review(request, obj, admission.validate)
+        return Response(201, obj=answer, size=scope.size)
     created = await rest.store(scope).create(obj, scope, admission.validate)
     return rest.answer(request, scope, created, accepted, 201)
 

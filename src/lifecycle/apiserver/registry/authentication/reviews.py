@@ -18,6 +18,7 @@ from lifecycle.apiserver.authn.authenticator import (
 )
 from lifecycle.apiserver.authn.bearer_token import recognise_bearer
 from lifecycle.apiserver.authn.user_info import user_info_object
+from lifecycle.apiserver.registry.admission import Validate
 from lifecycle.apiserver.registry.authorization.reviews import Review
 
 GROUP = "authentication.k8s.io"
@@ -40,8 +41,11 @@ class AuthenticationReviews:
             (GROUP, "selfsubjectreviews"): self.self_subject,
         }
 
-    async def self_subject(self, request: Request, obj: Object) -> Object:
+    async def self_subject(
+        self, request: Request, obj: Object, validate: Validate
+    ) -> Object:
         """Who am I? The user after impersonation, as every later stage sees them."""
+        await validate(obj, None)
         return {
             "kind": "SelfSubjectReview",
             "apiVersion": obj.get("apiVersion", f"{GROUP}/v1"),
@@ -49,12 +53,13 @@ class AuthenticationReviews:
             "status": {"userInfo": user_info_object(request.user or ANONYMOUS)},
         }
 
-    async def token(self, request: Request, obj: Object) -> Object:
+    async def token(self, request: Request, obj: Object, validate: Validate) -> Object:
         """Whose token is this? A bad token is an answer, not an error."""
         spec = obj.get("spec") or {}
         token = spec.get("token", "")
         if not token:
             raise bad_request("token is required for TokenReview in authentication")
+        await validate(obj, None)
         audiences = tuple(spec.get("audiences") or self._audiences)
         status: Object = {"user": {}}
         try:

@@ -31,14 +31,15 @@ from lifecycle.apiserver.authz.access_review_spec import (
 )
 from lifecycle.apiserver.authz.authorizer import Authorizer, Decision, decide
 from lifecycle.apiserver.authz.union import aggregate
+from lifecycle.apiserver.registry.admission import Validate
 from lifecycle.apiserver.registry.metadata import in_go_order
 from lifecycle.apiserver.registry.rest.label_selectors import validate_requirement
 
 GROUP = "authorization.k8s.io"
 
-Review = Callable[[Request, Object], Awaitable[Object]]
-"""A virtual resource's create: the request and the posted object in, the answer out.
-Raises StatusError.
+Review = Callable[[Request, Object, Validate], Awaitable[Object]]
+"""A virtual resource's create: the request, the posted object and what admission says
+of it in, the answer out. Raises StatusError.
 """
 
 
@@ -57,13 +58,17 @@ class AccessReviews:
             (GROUP, "selfsubjectrulesreviews"): self.self_rules,
         }
 
-    async def subject(self, request: Request, obj: Object) -> Object:
+    async def subject(
+        self, request: Request, obj: Object, validate: Validate
+    ) -> Object:
         """May some user do something?"""
         spec = obj.get("spec") or {}
         errors = await _errors(spec, named=True) + _metadata_errors(obj)
-        return await self._answer(obj, user_from(spec), errors)
+        return await self._answer(obj, user_from(spec), errors, validate)
 
-    async def local_subject(self, request: Request, obj: Object) -> Object:
+    async def local_subject(
+        self, request: Request, obj: Object, validate: Validate
+    ) -> Object:
         """The same, within one namespace."""
         spec = obj.get("spec") or {}
         namespace = request.info.namespace if request.info else ""
@@ -87,20 +92,25 @@ class AccessReviews:
                     message,
                 )
             )
-        return await self._answer(obj, user_from(spec), errors)
+        return await self._answer(obj, user_from(spec), errors, validate)
 
-    async def self_subject(self, request: Request, obj: Object) -> Object:
+    async def self_subject(
+        self, request: Request, obj: Object, validate: Validate
+    ) -> Object:
         """May I do something?"""
         errors = await _errors(obj.get("spec") or {}) + _metadata_errors(obj)
-        return await self._answer(obj, request.user or ANONYMOUS, errors)
+        return await self._answer(obj, request.user or ANONYMOUS, errors, validate)
 
-    async def self_rules(self, request: Request, obj: Object) -> Object:
+    async def self_rules(
+        self, request: Request, obj: Object, validate: Validate
+    ) -> Object:
         """What may I do in a namespace? The answer is a new object, without the spec
         that asked.
         """
         namespace = (obj.get("spec") or {}).get("namespace", "")
         if not namespace:
             raise bad_request("no namespace on request")
+        await validate(obj, None)
         await Pauses().pause()  # who has many rules may ask many times at once
         rules = self._authorizer.rules_for(request.user or ANONYMOUS, namespace)
         status: Object = {
@@ -119,12 +129,17 @@ class AccessReviews:
         }
 
     async def _answer(
-        self, obj: Object, user: UserInfo, errors: list[FieldError]
+        self,
+        obj: Object,
+        user: UserInfo,
+        errors: list[FieldError],
+        validate: Validate,
     ) -> Object:
         if errors:
             raise invalid_object(
                 "", GROUP, "", errors
             )  # upstream names the kind of the internal object, which has none
+        await validate(obj, None)
         spec = obj["spec"]
         info = await beside(size_of(spec), request_info_from, spec)
         verdict = await decide(self._authorizer.authorize, user, info)
