@@ -13,7 +13,8 @@ from __future__ import annotations
 import asyncio
 import os
 import ssl
-from collections.abc import AsyncGenerator, Mapping
+from collections.abc import AsyncGenerator, Iterator, Mapping
+from contextlib import contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 from urllib.parse import urlsplit
@@ -80,18 +81,18 @@ class Client:
     """A connection to one etcd. `close()` when done."""
 
     def __init__(self, url: str) -> None:
-        os.environ.setdefault("GRPC_VERBOSITY", "ERROR")  # news of connections is ours
         self.url = url.rstrip("/")
         parts = urlsplit(self.url)
         secure = parts.scheme == "https"
         address = f"{parts.netloc.rpartition('@')[2]}{parts.path}"
         target = address if parts.port else f"{address}:{443 if secure else 80}"
         options = list(OPTIONS.items())
-        self._channel = (
-            grpc.aio.secure_channel(target, _credentials(), options)
-            if secure
-            else grpc.aio.insecure_channel(target, options)
-        )
+        with _of_few_words():
+            self._channel = (
+                grpc.aio.secure_channel(target, _credentials(), options)
+                if secure
+                else grpc.aio.insecure_channel(target, options)
+            )
         self._closed = False
         self._calls = {
             name: self._channel.unary_unary(
@@ -166,6 +167,21 @@ class Client:
                 f' "{self.url}: {text}"'
             )
         return error_of(code, text)
+
+
+@contextmanager
+def _of_few_words() -> Iterator[None]:
+    """gRPC, which asks its environment when it begins, tells the terminal of errors
+    only: what becomes of a connection is said by who called.
+    """
+    if "GRPC_VERBOSITY" in os.environ:
+        yield
+        return
+    os.environ["GRPC_VERBOSITY"] = "ERROR"
+    try:
+        yield
+    finally:
+        del os.environ["GRPC_VERBOSITY"]
 
 
 def _credentials() -> Any:
