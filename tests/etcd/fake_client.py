@@ -8,7 +8,7 @@ from typing import Any
 
 from lifecycle.etcd.client import CALLS, COMPACTED, FUTURE
 from lifecycle.etcd.memory import MemoryStore
-from lifecycle.etcd.messages import Message, new
+from lifecycle.etcd.messages import Message, message_class, new
 from lifecycle.etcd.store import (
     CompactedError,
     Event,
@@ -44,6 +44,7 @@ class FakeClient:
     """
 
     def __init__(self) -> None:
+        message_class("WatchResponse")  # where there is no library for messages, whoever makes this one is told
         self.store = MemoryStore(history=0)
         self.asked: list[tuple[str, Fields]] = []
         self.streams: list[Fields] = []

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import json
+from functools import cache
 from typing import Any
 
 import pytest
@@ -21,7 +22,7 @@ from lifecycle.apiserver.webhook import client
 from lifecycle.client.transport_https import ConnectionConfig
 from lifecycle.cluster.rehearsal import on_virtual_time
 
-CLUSTER_CA, PROXY_CA, OTHER_CA = (CertificateAuthority() for _ in range(3))
+CLUSTER, PROXY, OTHER = "the cluster's", "the proxy's", "somebody else's"
 SAYS = {"x-remote-user": "jane", "x-remote-group": "devs"}
 ANYBODY = ("system:anonymous", ("system:unauthenticated",))
 TOKENS: dict[str, Any] = {
@@ -29,6 +30,12 @@ TOKENS: dict[str, Any] = {
     "bad": {"authenticated": False},
     "out": {"authenticated": False, "error": "no such session"},
 }
+
+
+@cache
+def authority(whose: str) -> CertificateAuthority:
+    """Made when somebody first needs it."""
+    return CertificateAuthority()
 
 
 class _Reviews:
@@ -56,14 +63,15 @@ def reviews(monkeypatch: pytest.MonkeyPatch) -> _Reviews:
     return asked
 
 
-def _shown(authority: CertificateAuthority, name: str, *groups: str) -> bytes:
-    pem, _ = authority.client_certificate(name, groups)
+def _shown(whose: str, name: str, *groups: str) -> bytes:
+    pem, _ = authority(whose).client_certificate(name, groups)
     return x509.load_pem_x509_certificate(pem).public_bytes(Encoding.DER)
 
 
-def _told(*requests: Request, client_ca: bytes = CLUSTER_CA.ca_pem, pause: float = 0.0) -> list[object]:
+def _told(*requests: Request, client_ca: bytes | None = None, pause: float = 0.0) -> list[object]:
     """Name and groups of who sends each request, or the refusal."""
-    config_map = authentication_config_map(client_ca, RequestHeaderConfig(PROXY_CA.ca_pem))
+    client_ca = authority(CLUSTER).ca_pem if client_ca is None else client_ca
+    config_map = authentication_config_map(client_ca, RequestHeaderConfig(authority(PROXY).ca_pem))
     cluster = ConnectionConfig(server="https://cluster:6443/", token="the server's own")
 
     async def main() -> list[object]:
@@ -89,7 +97,7 @@ def _request(certificate: bytes | None = None, /, **headers: str) -> Request:
 
 
 def test_headers_are_believed_of_the_front_proxy_and_of_nobody_else(reviews: _Reviews) -> None:
-    proxy, jack = _shown(PROXY_CA, COMMON_NAME), _shown(CLUSTER_CA, "jack", "crew")
+    proxy, jack = _shown(PROXY, COMMON_NAME), _shown(CLUSTER, "jack", "crew")
     believed, own, none = _told(_request(proxy, **SAYS), _request(jack, **SAYS), _request(**SAYS))
     assert believed == ("jane", ("devs", "system:authenticated"))
     assert own == ("jack", ("crew", "system:authenticated"))
@@ -98,18 +106,18 @@ def test_headers_are_believed_of_the_front_proxy_and_of_nobody_else(reviews: _Re
 
 
 @pytest.mark.parametrize(
-    ("authority", "name"),
-    [(PROXY_CA, "another"), (OTHER_CA, COMMON_NAME), (OTHER_CA, "jack")],
+    ("whose", "name"),
+    [(PROXY, "another"), (OTHER, COMMON_NAME), (OTHER, "jack")],
     ids=["another name", "another proxy", "another user"],
 )
-def test_a_certificate_of_nobodys_is_refused(reviews: _Reviews, authority: CertificateAuthority, name: str) -> None:
-    [answer] = _told(_request(_shown(authority, name), **SAYS))
+def test_a_certificate_of_nobodys_is_refused(reviews: _Reviews, whose: str, name: str) -> None:
+    [answer] = _told(_request(_shown(whose, name), **SAYS))
     assert isinstance(answer, str)
     assert not reviews.asked
 
 
 def test_without_an_authority_for_clients_no_certificate_is_a_user(reviews: _Reviews) -> None:
-    proxy, jack = _shown(PROXY_CA, COMMON_NAME), _shown(CLUSTER_CA, "jack")
+    proxy, jack = _shown(PROXY, COMMON_NAME), _shown(CLUSTER, "jack")
     believed, refused = _told(_request(proxy, **SAYS), _request(jack, authorization="Bearer bad"), client_ca=b"")
     assert believed == ("jane", ("devs", "system:authenticated"))
     assert isinstance(refused, str)
@@ -131,7 +139,7 @@ def test_its_answer_counts_for_ten_seconds(reviews: _Reviews, pause: float, aske
 
 
 def test_a_certificate_counts_before_a_token(reviews: _Reviews) -> None:
-    jack = _shown(CLUSTER_CA, "jack")
+    jack = _shown(CLUSTER, "jack")
     assert _told(_request(jack, authorization="Bearer good")) == [("jack", ("system:authenticated",))]
     assert not reviews.asked
 
