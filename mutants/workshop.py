@@ -66,6 +66,9 @@ class Workshop:
         a graft would be in the one only."""
         copy = self.source / module.relative_to(self.checkout / "src")
         copy.write_text(text)
+        os.utime(
+            copy, (1, 1)
+        )  # what is of the same second and size as the original would be taken for it, which is compiled
         self.graft = graft_of(str(module), module.read_text(), text) if self.loaded and not in_children else None
         try:
             yield

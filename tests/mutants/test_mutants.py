@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import os
+import py_compile
 import signal
 import threading
 import time
@@ -243,6 +244,20 @@ def test_a_mutant_that_cannot_be_imported_is_noticed(checkout):
         workshop.broken(checkout / "src/lifecycle/toy.py", "import nowhere"),
     ):
         assert not workshop.tests_pass(["tests/test_toy.py::test_unknown"], seconds=60)
+
+
+def test_a_mutant_of_the_same_second_and_size_is_not_taken_for_what_is_compiled(checkout):
+    module = checkout / "src/lifecycle/toy.py"
+    now = int(time.time()) + 1
+    os.utime(module, (now, now))
+    py_compile.compile(str(module), doraise=True)
+    with Workshop(checkout) as workshop:
+        assert workshop.tests_pass(["tests/test_toy.py::test_one_more"], seconds=60)
+        with workshop.broken(module, MODULE.replace("replicas + 1", "replicas + 2")):
+            copy = workshop.source / "lifecycle/toy.py"
+            assert copy.stat().st_size == module.stat().st_size
+            assert int(copy.stat().st_mtime) != now
+            assert not workshop.tests_pass(["tests/test_toy.py::test_one_more"], seconds=60)
 
 
 def test_a_fork_has_the_libraries_and_its_own_mutant(checkout):
