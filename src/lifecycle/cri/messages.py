@@ -19,8 +19,7 @@ from typing import Any
 
 from google.protobuf.message import Message
 
-from lifecycle.api.protobuf.declared import declared_messages
-from lifecycle.api.tables import table_lines
+from lifecycle.api.protobuf.declared import declared_messages, table_rows
 
 PACKAGE = "runtime.v1"
 
@@ -41,20 +40,16 @@ class Method:
         return f"/{PACKAGE}.{self.service}/{self.name}"
 
 
-def _rows(name: str) -> list[list[str]]:
-    return [line.split("\t") for line in table_lines(__package__, name)[1:]]
-
-
 @cache
 def methods() -> dict[str, Method]:
     """Every call, by its name: no name is used in both services."""
-    return {row[1]: Method(*row) for row in _rows("methods.tsv")}
+    return {row[1]: Method(*row) for row in table_rows(__package__, "methods.tsv")}
 
 
 @cache
 def _classes() -> dict[str, type[Message]]:
     """Every message class of the package, by its name."""
-    return declared_messages(PACKAGE, _rows("fields.tsv"), _rows("enums.tsv"))
+    return declared_messages(PACKAGE, __package__)
 
 
 def message_class(name: str) -> type[Message]:

@@ -15,7 +15,6 @@ from functools import cache
 from typing import Any
 
 from lifecycle.api.protobuf.declared import declared_messages
-from lifecycle.api.tables import table_lines
 from lifecycle.etcd.store import Event, KeyValue
 
 PACKAGE = "etcdserverpb"
@@ -25,13 +24,9 @@ Message = Any
 """An instance of a class that `message_class` knows."""
 
 
-def _rows(name: str) -> list[list[str]]:
-    return [line.split("\t") for line in table_lines(__package__, name)[1:]]
-
-
 @cache
 def _classes() -> dict[str, Any]:
-    return {**declared_messages(PACKAGE, _rows("fields.tsv"), _rows("enums.tsv"))}
+    return {**declared_messages(PACKAGE, __package__)}
 
 
 def message_class(name: str) -> Any:

@@ -1,18 +1,20 @@
 """Message classes made at run time from tables of names and numbers.
 
-A message is a list of (message, number, name, type, label) facts, an enum a list of
-(enum, number, name). From these, descriptors are built when they are first needed; no
-generated code is involved. `generators/` makes the tables from `.proto` files.
+Beside the modules of a room, `fields.tsv` says (message, number, name, type, label) of
+each field, `enums.tsv` (enum, number, name) of each value. From these, descriptors are
+built when they are first needed; no generated code is involved. `generators/` makes the
+tables from `.proto` files.
 
 Upstream: what `protoc` would generate. Map keys are always strings.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
 from lifecycle.api.late_import import late_import
+from lifecycle.api.tables import table_lines
 
 if TYPE_CHECKING:
     from google.protobuf import descriptor_pb2, descriptor_pool, message_factory
@@ -27,21 +29,26 @@ SCALARS = {"bool", "bytes", "double", "int32", "int64", "string", "uint32", "uin
 Row = Sequence[str]
 
 
-def declared_messages(
-    package: str, fields: Iterable[Row], enums: Iterable[Row]
-) -> dict[str, type[Message]]:
-    """Every message class of a package, by its name; a dotted name stands inside
-    another message.
+def table_rows(room: str, name: str) -> list[Row]:
+    """The rows of such a table, without the names of its columns. Raises
+    FileNotFoundError.
+    """
+    return [line.split("\t") for line in table_lines(room, name)[1:]]
+
+
+def declared_messages(package: str, room: str) -> dict[str, type[Message]]:
+    """Every message class of a protobuf package, by its name; a dotted name stands
+    inside another message. `room`: the Python package that has the tables.
     """
     file = descriptor_pb2.FileDescriptorProto(
         name=f"{package.replace('.', '/')}.proto", package=package, syntax="proto3"
     )
     messages: dict[str, Any] = {}
-    rows = list(fields)
+    rows = table_rows(room, "fields.tsv")
     for row in rows:
         _declare(file, messages, row[0])
     known: dict[str, Any] = {}
-    for name, number, value in enums:
+    for name, number, value in table_rows(room, "enums.tsv"):
         outer, _, inner = name.rpartition(".")
         if name not in known:
             holder = _declare(file, messages, outer) if outer else file
