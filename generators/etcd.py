@@ -6,10 +6,11 @@ answer, and every message and enum in those. Names are without their package.
 
 from __future__ import annotations
 
+from dataclasses import replace
 from pathlib import Path
 
-from generators.first_line import first_line
-from generators.proto_source import ProtoField, read_proto
+from generators.proto_source import read_proto
+from generators.proto_tables import ENUMS, FIELDS, enum_rows, field_rows, table
 
 API = "vendor/go.etcd.io/etcd/api/v3"
 SOURCES = (f"{API}/etcdserverpb/rpc.proto", f"{API}/mvccpb/kv.proto")
@@ -23,7 +24,11 @@ def generate(kubernetes: Path, version: str) -> dict[str, bytes]:
     checkout of kubernetes/kubernetes.
     """
     files = [read_proto(kubernetes / source) for source in SOURCES]
-    messages = {name: rows for file in files for name, rows in file.messages.items()}
+    messages = {
+        name: [replace(field, type=_bare(field.type)) for field in fields]
+        for file in files
+        for name, fields in file.messages.items()
+    }
     enums = {name: values for file in files for name, values in file.enums.items()}
     wanted = [
         name
@@ -35,39 +40,20 @@ def generate(kubernetes: Path, version: str) -> dict[str, bytes]:
     needed: set[str] = set()
     while wanted:
         name = wanted.pop()
-        if name in messages and name not in needed:
+        if name not in needed and (name in messages or name in enums):
             needed.add(name)
-            wanted += [_type(row) for row in messages[name]]
-            wanted += [f"{name}.{_type(row)}" for row in messages[name]]
-    fields: list[tuple[object, ...]] = []
-    for name in sorted(needed):
-        for row in sorted(messages[name], key=lambda row: row.number):
-            fields.append((name, row.number, row.name, _type(row), row.label))
-        if not messages[name]:
-            fields.append((name, 0, "-", "-", "empty"))
-    used = {f"{row[0]}.{row[3]}" for row in fields} | {row[3] for row in fields}
-    values: list[tuple[object, ...]] = [
-        (name, number, value)
-        for name, all_values in sorted(enums.items())
-        if name in used
-        for value, number in all_values
-    ]
-    columns = "message number name type label"
+            for field in messages.get(name, ()):
+                wanted += [field.type, f"{name}.{field.type}"]
+    fields = field_rows({name: messages[name] for name in needed & messages.keys()})
+    values = enum_rows({name: enums[name] for name in needed & enums.keys()})
+    source = f"etcd's rpc.proto and kv.proto, vendored by Kubernetes {version},"
     return {
-        "fields.tsv": _table("messages", columns, fields, version),
-        "enums.tsv": _table("enums", "enum number name", values, version),
+        "fields.tsv": table(
+            "The messages of etcd's calls", source, "etcd", FIELDS, fields
+        ),
+        "enums.tsv": table("The enums of etcd's calls", source, "etcd", ENUMS, values),
     }
 
 
-def _type(row: ProtoField) -> str:
-    return row.type.rpartition(".")[2] if row.type.startswith("mvccpb.") else row.type
-
-
-def _table(
-    what: str, columns: str, rows: list[tuple[object, ...]], version: str
-) -> bytes:
-    body = "".join(
-        "\t".join(map(str, line)) + "\n" for line in [columns.split(), *rows]
-    )
-    source = f"etcd's rpc.proto and kv.proto, vendored by Kubernetes {version},"
-    return (first_line(f"The {what} of etcd's calls", source, "etcd") + body).encode()
+def _bare(name: str) -> str:
+    return name.removeprefix("mvccpb.")

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
+from lifecycle.agreements.asked_programs import asked
 from lifecycle.agreements.controllers.chosen import chosen_agreement
-from lifecycle.agreements.kubelet.node_admission import asked
 
 
 def test_our_controller_chooses_whom_the_real_one_chose() -> None:

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
+from lifecycle.agreements.asked_programs import asked
 from lifecycle.agreements.controllers.rolled import rolled_agreement
-from lifecycle.agreements.kubelet.node_admission import asked
 
 
 def test_our_controller_goes_on_as_far_as_the_real_one_does() -> None:

@@ -7,7 +7,7 @@ ReplicaSet that wants fewer. Ours is asked which it would have deleted.
 
 from __future__ import annotations
 
-from lifecycle.agreements.kubelet.node_admission import asked
+from lifecycle.agreements.asked_programs import asked
 from lifecycle.api.http.wire import Object
 from lifecycle.compare import AgreementTable
 from lifecycle.compare.compare import compare

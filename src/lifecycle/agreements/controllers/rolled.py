@@ -11,7 +11,7 @@ from __future__ import annotations
 import asyncio
 from typing import Any
 
-from lifecycle.agreements.kubelet.node_admission import asked
+from lifecycle.agreements.asked_programs import asked
 from lifecycle.agreements.own_server import own_server
 from lifecycle.api.http.wire import Object
 from lifecycle.api.loop.clock import Clock
