@@ -13,8 +13,8 @@ from typing import Any
 
 import pytest
 
-from lifecycle.cni.launchers import write_launchers
 from lifecycle.cni.namespaces import Namespace, can_make_namespaces, with_net_ns_path
+from tests.cni.forked_plugins import forked_launchers
 from tests.conftest import unavailable
 
 DEBIAN = Path("/usr/lib/cni")
@@ -72,8 +72,9 @@ class Host:
 
 
 @pytest.fixture(scope="session")
-def ours(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    return write_launchers(tmp_path_factory.mktemp("cni-bin"))
+def ours(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Path]:
+    with forked_launchers(tmp_path_factory.mktemp("cni-bin")) as folder:
+        yield folder
 
 
 @pytest.fixture(scope="session")
