@@ -12,10 +12,10 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
 
-from lifecycle.cni.launchers import PLUGINS
+from lifecycle.cni import launchers
 
 NURSERY = Path(__file__).with_name("plugin_nursery.py")
-SOURCE = Path(__file__).parents[2] / "src"
+SOURCE = Path(launchers.__file__).parents[2]
 
 LAUNCHER = """#!{python} -IS
 import _socket, os, sys
@@ -38,7 +38,7 @@ def forked_launchers(folder: Path) -> Iterator[Path]:
         assert nursery.stdout is not None
         assert nursery.stdin is not None
         assert nursery.stdout.readline() == b"ready\n"
-        for name in PLUGINS:
+        for name in launchers.PLUGINS:
             launcher = folder / name
             launcher.write_text(LAUNCHER.format(python=sys.executable, socket=str(socket), name=name.encode()))
             launcher.chmod(0o755)
