@@ -6,6 +6,8 @@ import json
 import subprocess
 from pathlib import Path
 
+import pytest
+
 from lifecycle.cni.launchers import PLUGINS, write_launchers
 from tests.cni.conftest import Host
 from tests.cni.forked_plugins import forked_launchers
@@ -26,6 +28,7 @@ def said(folder: Path, plugin: str, command: str, text: str, cwd: Path) -> tuple
     return done.returncode, done.stdout, done.stderr
 
 
+@pytest.mark.usefixtures("debian")
 def test_both_say_the_same_and_end_with_the_same_code(tmp_path: Path) -> None:
     own = write_launchers(tmp_path / "own")
     (tmp_path / "forked").mkdir()
@@ -50,7 +53,7 @@ def test_both_say_the_same_and_end_with_the_same_code(tmp_path: Path) -> None:
     assert said(forked, "static", "VERSION", "{}", tmp_path)[0] != 0, "it has ended with the block"
 
 
-def test_it_works_in_the_namespace_of_whoever_executes_it(host: Host, debian: Path) -> None:
+def test_it_works_in_the_namespace_of_whoever_executes_it(host: Host) -> None:
     pod, other = host.pod(), host.pod()
     assert host.plugin("loopback", "ADD", LO, netns=pod.path, ifname="lo")[0] == 0
     assert [("UP" in host.ip("link", each)[0]["flags"]) for each in (pod, other)] == [True, False]
