@@ -7,7 +7,6 @@ import json
 import os
 import shutil
 import subprocess
-import sys
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
@@ -17,7 +16,7 @@ import pytest
 from lifecycle.cni.launchers import write_launchers
 from lifecycle.cni.namespaces import Namespace, can_make_namespaces, with_net_ns_path
 from tests.cni.forked_plugins import forked_launchers
-from tests.conftest import unavailable
+from tests.conftest import children_are_watched, unavailable
 
 DEBIAN = Path("/usr/lib/cni")
 
@@ -76,10 +75,8 @@ class Host:
 @pytest.fixture(scope="session")
 def ours(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Path]:
     folder = tmp_path_factory.mktemp("cni-bin")
-    if Path(sys.executable).read_bytes().startswith(b"#!"):
-        yield write_launchers(
-            folder
-        )  # what each test's children run is noted down (mutants/children.py): so each has its own
+    if children_are_watched():
+        yield write_launchers(folder)
         return
     with forked_launchers(folder):
         yield folder

@@ -9,6 +9,8 @@ from typing import Any
 
 import pytest
 
+from tests.conftest import children_are_watched
+
 SETTINGS = """[pytest]
 filterwarnings = error
 addopts = -p lifecycle.pytest_plugin.plugin
@@ -31,6 +33,8 @@ def theirs_alone(pytester: pytest.Pytester, monkeypatch: pytest.MonkeyPatch) -> 
 def theirs(theirs_alone: pytest.Pytester, monkeypatch: pytest.MonkeyPatch) -> pytest.Pytester:
     """The same, but its pytest is forked from a process that has loaded what takes longest: most of a second for each."""
 
+    if children_are_watched():
+        return theirs_alone
     from forked_process import ForkedProcess  # a tab has no such thing, and plays other tests of this room
 
     def forked(command: list[Any], stdout: Any, stderr: Any, **_: Any) -> ForkedProcess:
