@@ -111,6 +111,13 @@ def _shared_state_is_put_back() -> Iterator[None]:
     assert after == before, {key: (before[key], after[key]) for key in before if before[key] != after[key]}
 
 
+def children_are_watched() -> bool:
+    """Whether what each test's children run is noted down (mutants/children.py): they are to be started by it then, and not forked from a
+    process that an earlier test has started."""
+    with open(sys.executable, "rb") as interpreter:
+        return interpreter.read(2) == b"#!"
+
+
 def must_run() -> bool:
     """In CI a test that cannot run is a failure: the variable is set there."""
     return os.environ.get("LIFECYCLE_REQUIRE_ALL", "") not in ("", "0")

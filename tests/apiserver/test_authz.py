@@ -227,6 +227,29 @@ def test_the_index_decides_like_a_walk_over_all_bindings(
         assert authorizer.authorize(UserInfo(name, groups), question).allowed is expected
 
 
+def test_what_is_remembered_of_a_user_is_by_namespace_and_groups(monkeypatch: pytest.MonkeyPatch) -> None:
+    """And looked up once, whatever they ask for."""
+    rule = {"verbs": ["get"], "apiGroups": [""], "resources": ["pods", "nodes"]}
+    head: Object = {"apiVersion": f"{RBAC}/v1", "roleRef": {"kind": "ClusterRole", "name": "r"}}
+    reader = StaticReader(
+        [{"kind": "ClusterRole", "metadata": {"name": "r"}, "apiVersion": f"{RBAC}/v1", "rules": [rule]}]
+    )
+    user, group = {"kind": "User", "name": "u"}, {"kind": "Group", "name": "g"}
+    reader.put({**head, "kind": "RoleBinding", "metadata": {"name": "b", "namespace": "n"}, "subjects": [user]})
+    reader.put({**head, "kind": "ClusterRoleBinding", "metadata": {"name": "b"}, "subjects": [group]})
+    authorizer, asked = RBACAuthorizer(reader), list[str]()
+    rules_of = authorizer.role_rules
+    monkeypatch.setattr(authorizer, "role_rules", lambda ref, scope: asked.append(scope) or rules_of(ref, scope))
+    for plural in ("pods", "nodes"):
+        for groups, namespace, allowed in (
+            ((), "m", False), ((), "n", True), (("h",), "m", False), (("g",), "m", True), (("g",), "n", True),
+        ):  # fmt: skip
+            question = resource_question("get", "", plural, namespace=namespace)
+            assert authorizer.authorize(UserInfo("u", groups), question).allowed is allowed, (plural, groups, namespace)
+        assert not authorizer.authorize(UserInfo("v"), question).allowed
+    assert asked == ["n", "", "n"]
+
+
 def test_a_changed_binding_counts_at_once() -> None:
     reader = policy_of([({"verbs": ["get"], "apiGroups": [""], "resources": ["pods"]}, "u", "n")])
     authorizer = RBACAuthorizer(reader)

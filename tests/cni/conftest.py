@@ -15,7 +15,8 @@ import pytest
 
 from lifecycle.cni.launchers import write_launchers
 from lifecycle.cni.namespaces import Namespace, can_make_namespaces, with_net_ns_path
-from tests.conftest import unavailable
+from tests.cni.forked_plugins import forked_launchers
+from tests.conftest import children_are_watched, unavailable
 
 DEBIAN = Path("/usr/lib/cni")
 
@@ -72,8 +73,13 @@ class Host:
 
 
 @pytest.fixture(scope="session")
-def ours(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    return write_launchers(tmp_path_factory.mktemp("cni-bin"))
+def ours(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Path]:
+    folder = tmp_path_factory.mktemp("cni-bin")
+    if children_are_watched():
+        yield write_launchers(folder)
+        return
+    with forked_launchers(folder):
+        yield folder
 
 
 @pytest.fixture(scope="session")

@@ -18,7 +18,6 @@ from lifecycle.api.go.format import go_quote
 from lifecycle.api.go.json.decode import unmarshal
 from lifecycle.cni.errors import CNIError
 from lifecycle.cni.invoke import decode_result, plugin_err
-from lifecycle.cni.launchers import write_launchers
 from lifecycle.cni.plugins.go_structs import BOOL, INT, IP, STRING, STRINGS, Slice, Struct, misfit
 from tests.conftest import unavailable
 
@@ -27,10 +26,10 @@ RANGES = [[{"subnet": "10.1.0.0/29"}]]
 
 
 @pytest.fixture(scope="module")
-def plugins(tmp_path_factory: pytest.TempPathFactory) -> tuple[Path, Path]:
+def plugins(ours: Path) -> tuple[Path, Path]:
     if not (DEBIAN / "host-local").exists():
         unavailable("Debian's containernetworking-plugins are not installed")
-    return DEBIAN, write_launchers(tmp_path_factory.mktemp("bin"))
+    return DEBIAN, ours
 
 
 def call(plugins: Path, plugin: str, command: str, text: str, **env: str) -> tuple[int, Any]:

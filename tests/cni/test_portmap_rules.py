@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import shutil
 from typing import Any
 
 import pytest
@@ -145,7 +146,7 @@ def test_a_mark_is_set_and_what_has_it_is_masqueraded_first_of_all(more: dict[st
 @pytest.mark.parametrize(("version", "program"), [(4, "iptables"), (6, "ip6tables")])
 def test_without_the_program_there_are_no_rules(monkeypatch: pytest.MonkeyPatch, version: int, program: str) -> None:
     asked: list[tuple[str, str]] = []
-    monkeypatch.setattr(iptables.shutil, "which", lambda name, path: asked.append((name, path)))
+    monkeypatch.setattr(shutil, "which", lambda name, path: asked.append((name, path)))
     with pytest.raises(CNIError) as refused:
         iptables.IPTables(version)
     assert str(refused.value) == f'exec: "{program}": executable file not found in $PATH'

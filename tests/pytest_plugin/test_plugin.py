@@ -195,8 +195,8 @@ def test_a_cluster_that_cannot_be_is_one_line(theirs: pytest.Pytester, option: s
     result.stdout.fnmatch_lines([f"the cluster does not start: {words}"])
 
 
-def test_what_asks_for_no_cluster_loads_nothing(theirs: pytest.Pytester) -> None:
-    theirs.makepyfile(
+def test_what_asks_for_no_cluster_loads_nothing(theirs_alone: pytest.Pytester) -> None:
+    theirs_alone.makepyfile(
         """
         import sys
 
@@ -204,13 +204,13 @@ def test_what_asks_for_no_cluster_loads_nothing(theirs: pytest.Pytester) -> None
             assert [name for name in sys.modules if name.startswith(("lifecycle.cluster", "lifecycle.api", "aiohttp"))] == []
         """
     )
-    theirs.runpytest_subprocess().assert_outcomes(passed=1)
+    theirs_alone.runpytest_subprocess().assert_outcomes(passed=1)
 
 
-def test_the_code_on_the_page_runs(theirs: pytest.Pytester) -> None:
+def test_the_code_on_the_page_runs(theirs_alone: pytest.Pytester) -> None:
     first, fixture = re.findall(r"```python\n(.*?)```", (ROOT / "book/test-your-operator.md").read_text(), re.S)
-    theirs.makeconftest("import pytest\n" + fixture)
-    theirs.makepyfile(
+    theirs_alone.makeconftest("import pytest\n" + fixture)
+    theirs_alone.makepyfile(
         first
         + """
 
@@ -220,4 +220,4 @@ def test_a_program_is_a_function(lifecycle_namespace):
     assert lifecycle_namespace.kubectl("logs schema") == "schema is at version 7\\n"
 """
     )
-    theirs.runpytest_subprocess().assert_outcomes(passed=2)
+    theirs_alone.runpytest_subprocess().assert_outcomes(passed=2)

@@ -10,7 +10,7 @@ from __future__ import annotations
 from lifecycle.compare.program_answers import (
     ProgramAnswer,
     ProgramAnswers,
-    recorded_programs,
+    newest_programs,
 )
 from lifecycle.inspector.opening import recordings_directory
 
@@ -18,7 +18,7 @@ from lifecycle.inspector.opening import recordings_directory
 def asked(programs: ProgramAnswers | None, about: str) -> list[ProgramAnswer]:
     """The answers to questions whose names begin so. `programs`: None: as recorded."""
     if programs is None:
-        programs = recorded_programs(recordings_directory())["v1.36"]
+        programs = newest_programs(recordings_directory())
     return [
         each
         for question, each in programs.answers.items()

@@ -11,15 +11,13 @@ Upstream: containerd `internal/cri/server/sandbox_run_linux.go` (`parseUsernsIDs
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
-from typing import Any
+from typing import Any, NamedTuple
 
 from lifecycle.cri.apis.errors import RuntimeServiceError
 from lifecycle.cri.apis.message import Fields
 
 
-@dataclass(slots=True, frozen=True)
-class IDMapping:
+class IDMapping(NamedTuple):
     """`length` ids, inside from `container_id` on, outside from `host_id` on."""
 
     container_id: int
@@ -37,8 +35,7 @@ class IDMapping:
         return self.host_id + inside - self.container_id
 
 
-@dataclass(slots=True, frozen=True)
-class IDMappings:
+class IDMappings(NamedTuple):
     """Of users and of groups."""
 
     uids: IDMapping

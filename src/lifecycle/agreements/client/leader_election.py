@@ -22,7 +22,7 @@ from lifecycle.client.rest import Client, Transport
 from lifecycle.cluster.rehearsal import on_virtual_time
 from lifecycle.compare import AgreementTable
 from lifecycle.compare.compare import compare
-from lifecycle.compare.program_answers import ProgramAnswers, recorded_programs
+from lifecycle.compare.program_answers import ProgramAnswers, newest_programs
 from lifecycle.etcd.memory import MemoryStore
 from lifecycle.inspector.opening import recordings_directory
 
@@ -221,7 +221,7 @@ def leader_election_agreement(
     as recorded.
     """
     if programs is None:
-        programs = recorded_programs(recordings_directory())["v1.36"]
+        programs = newest_programs(recordings_directory())
     ours = our_leaders()
     asked = [
         each for name, each in programs.answers.items() if name.startswith("leaders/")

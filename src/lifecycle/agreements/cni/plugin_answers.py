@@ -25,7 +25,7 @@ from lifecycle.cni.plugins.ipmasq import masquerade_rules
 from lifecycle.cni.plugins.skel import dispatch
 from lifecycle.compare import AgreementTable
 from lifecycle.compare.compare import compare
-from lifecycle.compare.program_answers import ProgramAnswers, recorded_programs
+from lifecycle.compare.program_answers import ProgramAnswers, newest_programs
 from lifecycle.inspector.opening import recordings_directory
 
 COMMANDS = {"ADD": host_local.cmd_add, "DEL": host_local.cmd_del}
@@ -122,7 +122,7 @@ def plugins_agreement(programs: ProgramAnswers | None = None) -> AgreementTable:
     the real ones did; None: as recorded.
     """
     if programs is None:
-        programs = recorded_programs(recordings_directory())["v1.36"]
+        programs = newest_programs(recordings_directory())
     answers = programs.answers
     bridges = [each for name, each in answers.items() if name.startswith("gateways/")]
     turns = [each for name, each in answers.items() if name.startswith("turns/")]

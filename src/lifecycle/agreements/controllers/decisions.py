@@ -16,7 +16,7 @@ from lifecycle.api.http.wire import Object
 from lifecycle.cluster.rehearsal import on_virtual_time
 from lifecycle.compare import AgreementTable
 from lifecycle.compare.compare import compare
-from lifecycle.compare.program_answers import ProgramAnswers, recorded_programs
+from lifecycle.compare.program_answers import ProgramAnswers, newest_programs
 from lifecycle.controllers.endpointslicemirroring.mirrored_slices import (
     mirror,
     should_mirror,
@@ -68,7 +68,7 @@ def _table(
     opening: Callable[[int, str], str],
 ) -> AgreementTable:
     if programs is None:
-        programs = recorded_programs(recordings_directory())["v1.36"]
+        programs = newest_programs(recordings_directory())
     asked = [
         each
         for question, each in programs.answers.items()

@@ -27,7 +27,7 @@ from lifecycle.client.rest import Client
 from lifecycle.cluster.command_line import Wiretap
 from lifecycle.compare import AgreementTable
 from lifecycle.compare.compare import compare
-from lifecycle.compare.program_answers import ProgramAnswers, recorded_programs
+from lifecycle.compare.program_answers import ProgramAnswers, newest_programs
 from lifecycle.inspector.opening import recordings_directory
 from lifecycle.kubectl.command import run_kubectl
 
@@ -110,7 +110,7 @@ def published_schemas_agreement(
     did; None: as recorded.
     """
     if programs is None:
-        programs = recorded_programs(recordings_directory())["v1.36"]
+        programs = newest_programs(recordings_directory())
     answers = programs
     ours = on_a_server(lambda server, admin: _Scene(server, admin).play(answers))
     table = AgreementTable(

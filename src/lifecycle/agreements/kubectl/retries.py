@@ -14,7 +14,7 @@ from lifecycle.api.http.wire import Object, Request, Response
 from lifecycle.cluster.rehearsal import on_virtual_time
 from lifecycle.compare import AgreementTable
 from lifecycle.compare.compare import compare
-from lifecycle.compare.program_answers import ProgramAnswers, recorded_programs
+from lifecycle.compare.program_answers import ProgramAnswers, newest_programs
 from lifecycle.inspector.opening import recordings_directory
 from lifecycle.kubectl.failures import ConnectionFailed
 from lifecycle.kubectl.request.throttling import RetryTransport, TokenBucket
@@ -62,7 +62,7 @@ async def _asked(script: list[tuple[int, str]]) -> Object:
 def retries_agreement(programs: ProgramAnswers | None = None) -> AgreementTable:
     """A row for each script. `programs`: what the real one did; None: as recorded."""
     if programs is None:
-        programs = recorded_programs(recordings_directory())["v1.36"]
+        programs = newest_programs(recordings_directory())
     asked = [e for name, e in programs.answers.items() if name.startswith("retries/")]
     table = AgreementTable(
         "Being put off",

@@ -25,7 +25,7 @@ from lifecycle.api.http.wire import Object, Request
 from lifecycle.cluster.outside_services import LoopbackService
 from lifecycle.compare import AgreementTable
 from lifecycle.compare.compare import compare
-from lifecycle.compare.program_answers import ProgramAnswers, recorded_programs
+from lifecycle.compare.program_answers import ProgramAnswers, newest_programs
 from lifecycle.inspector.opening import recordings_directory
 from lifecycle.kubectl.main import main as kubectl
 
@@ -236,7 +236,7 @@ def _asked(call: dict[str, Any]) -> Any:
 def told_agreement(programs: ProgramAnswers | None = None) -> AgreementTable:
     """A row for each call. `programs`: what the real one did; None: as recorded."""
     if programs is None:
-        programs = recorded_programs(recordings_directory())["v1.36"]
+        programs = newest_programs(recordings_directory())
     calls = [e for name, e in programs.answers.items() if name.startswith("told/")]
     table = AgreementTable(
         "What kubectl tells",

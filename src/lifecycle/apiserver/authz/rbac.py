@@ -7,8 +7,9 @@ so the order of rules matters to nobody but the reader of the audit log, who is 
 first that matched.
 
 The API server decides on every request, so each binding is read once – from a list of
-subjects to a look-up by name – and the rules that match a question are remembered. Any
-change to a role or binding forgets the answers; only the changed binding is read anew.
+subjects to a look-up by name – and what a user is granted is remembered, as are the
+rules that match a question. Any change to a role or binding forgets the answers; only
+the changed binding is read anew.
 
 Upstream: `plugin/pkg/auth/authorizer/rbac/rbac.go` (`RBACAuthorizer`),
 `pkg/registry/rbac/validation/rule.go` (`DefaultRuleResolver.VisitRulesFor`), v1.36.
@@ -17,7 +18,7 @@ Upstream walks all bindings each time, in an order that is not defined; ours is 
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, field
 
 from lifecycle.api.bounded_cache import BoundedCache
@@ -32,6 +33,7 @@ from lifecycle.apiserver.storage.object_reader import ObjectReader
 
 GROUP = "rbac.authorization.k8s.io"
 MEMO_SIZE = 8192
+SUBJECTS = 512
 RESOURCE_RULE = ("verbs", "apiGroups", "resources", "resourceNames")
 NON_RESOURCE_RULE = ("verbs", "nonResourceURLs")
 _ALL: dict[tuple[str, ...], frozenset[str]] = {
@@ -94,6 +96,10 @@ class _Snapshot:
     memo: BoundedCache[
         tuple[object, ...], tuple[tuple[tuple[str, ...] | None, Verdict], ...]
     ] = field(default_factory=lambda: BoundedCache(MEMO_SIZE))
+    granted: BoundedCache[tuple[str, str, tuple[str, ...]], tuple[Grant, ...]] = field(
+        default_factory=lambda: BoundedCache(SUBJECTS)
+    )
+    """By namespace, user and groups: few ask, and many things."""
 
 
 class RBACAuthorizer:
@@ -137,17 +143,29 @@ class RBACAuthorizer:
         """The bindings that name the user, cluster-wide ones first, each once and by
         its first subject that matches.
         """
-        bindings, groups = self._current().bindings, frozenset(user.groups)
-        grants = []
+        snapshot = self._current()
+        grants: list[Grant] = []
         for scope in dict.fromkeys(("", namespace)):
-            for subjects in bindings.get(scope, {}).values():
-                place = subjects.first(user.name, groups)
-                if place is not None:
-                    binding = subjects.binding
-                    rules, error = self.role_rules(binding.get("roleRef") or {}, scope)
-                    subject = binding["subjects"][place]
-                    grants.append(Grant(scope, binding, subject, rules, error))
+            key = scope, user.name, user.groups
+            granted = snapshot.granted.get(key)
+            if granted is None:
+                bindings = snapshot.bindings.get(scope, {}).values()
+                granted = tuple(self._granted(bindings, user, scope))
+                snapshot.granted.put(key, granted)
+            grants += granted
         return grants
+
+    def _granted(
+        self, bindings: Iterable[_Subjects], user: UserInfo, scope: str
+    ) -> Iterator[Grant]:
+        groups = frozenset(user.groups)
+        for subjects in bindings:
+            place = subjects.first(user.name, groups)
+            if place is not None:
+                binding = subjects.binding
+                rules, error = self.role_rules(binding.get("roleRef") or {}, scope)
+                subject = binding["subjects"][place]
+                yield Grant(scope, binding, subject, rules, error)
 
     def rules_for(self, user: UserInfo, namespace: str) -> UserRules:
         """The user's rules, as bound; a missing role is an error, not the end."""

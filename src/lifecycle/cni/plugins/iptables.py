@@ -7,7 +7,6 @@ Upstream: `coreos/go-iptables` (`AppendUnique`, `ChainExists`, …),
 from __future__ import annotations
 
 import re
-import shutil
 import subprocess
 from collections.abc import Sequence
 
@@ -42,6 +41,8 @@ class IPTables:
     """The rules of one IP version in the calling process' namespace."""
 
     def __init__(self, version: int = 4) -> None:
+        import shutil  # and every archive's format; most calls of a plugin need none
+
         program = shutil.which(
             "iptables" if version == 4 else "ip6tables",
             path="/usr/sbin:/sbin:/usr/bin:/bin",

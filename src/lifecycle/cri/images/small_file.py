@@ -9,13 +9,12 @@ from __future__ import annotations
 
 import os
 import stat
-from pathlib import Path
 
 MOST = 1024 * 1024
 """Bytes. The `passwd` of a machine with ten thousand users has as many."""
 
 
-def read_small(path: str | Path) -> bytes:
+def read_small(path: str | os.PathLike[str]) -> bytes:
     """The file's content. Raises OSError, and ValueError for what is no plain file or
     larger than `MOST`.
     """

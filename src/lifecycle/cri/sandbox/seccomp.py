@@ -18,16 +18,20 @@ from __future__ import annotations
 
 import ctypes
 import errno
-import platform
+import os
 import struct
 from collections.abc import Iterable
 from functools import cache
-from importlib import resources
 from typing import Any
 
 from lifecycle.cri.sandbox import syscalls
 
 Spec = dict[str, Any]
+
+_NUMBERS = os.path.join(os.path.dirname(__file__), "syscall_numbers.tsv")
+"""Read as a file: whoever starts a container loads this, and nothing more than it needs
+(`importlib.resources` loads thirty modules).
+"""
 
 LOAD, AND, EQUAL, GREATER, AT_LEAST, RETURN = 0x20, 0x54, 0x15, 0x25, 0x35, 0x06
 NUMBER, MACHINE, ARGUMENTS = 0, 4, 16  # places in the kernel's struct seccomp_data
@@ -77,7 +81,7 @@ def install(code: bytes) -> None:
     syscalls.prctl(PR_SET_SECCOMP, SECCOMP_MODE_FILTER, ctypes.addressof(argument))
 
 
-def program(profile: Spec, machine: str = platform.machine()) -> list[Instruction]:
+def program(profile: Spec, machine: str = os.uname().machine) -> list[Instruction]:
     """The filter of an OCI profile. Raises ValueError for what cannot be said, or on a
     machine that is not known here.
     """
@@ -211,7 +215,7 @@ def _test(arg: Spec) -> list[Instruction]:
 @cache
 def numbers(machine: str) -> dict[str, int]:
     """The system calls of a machine by name."""
-    file = resources.files("lifecycle.cri.sandbox").joinpath("syscall_numbers.tsv")
-    head, *rows = (line.split("\t") for line in file.read_text().splitlines()[1:])
+    with open(_NUMBERS, encoding="ascii") as file:
+        head, *rows = (line.split("\t") for line in file.read().splitlines()[1:])
     column = head.index(machine)
     return {row[0]: int(row[column]) for row in rows if row[column]}

@@ -11,7 +11,6 @@ from __future__ import annotations
 import ctypes
 import errno
 import os
-import platform
 
 CLONE_NEWNS = 0x00020000
 CLONE_NEWCGROUP = 0x02000000
@@ -75,10 +74,10 @@ def _check(name: str, result: int, path: str | None = None) -> None:
 
 def _number(name: str) -> int:
     try:
-        return _NUMBERS[platform.machine()][name]
+        return _NUMBERS[os.uname().machine][name]
     except KeyError:
         raise OSError(
-            38, f"{name} has no known number on {platform.machine()}"
+            38, f"{name} has no known number on {os.uname().machine}"
         ) from None
 
 
