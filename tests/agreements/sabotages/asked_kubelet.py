@@ -13,6 +13,7 @@ import pytest
 
 from lifecycle.agreements.apiserver.aggregated_servers import aggregation_agreement
 from lifecycle.agreements.asked_programs import asked
+from lifecycle.agreements.kubelet.configured import configured_agreement
 from lifecycle.agreements.kubelet.cpus import cpu_agreement
 from lifecycle.agreements.kubelet.evicted_pods import evicted_pods_agreement
 from lifecycle.agreements.kubelet.image_collection import image_collection_agreement
@@ -89,7 +90,7 @@ def _admitted_pods() -> list[str]:
 
 
 def other_answers(monkeypatch: pytest.MonkeyPatch, spoilt: IsSpoilt) -> None:
-    """Refusals in other words; of those who were let in, nobody says that they run."""
+    """Refusals in other words; of those who were let in, nobody says that they run, or ended well."""
     names = _admitted_pods()
     by_name(
         "kubelet.allocation.allocation_manager.can_admit_pod",
@@ -99,7 +100,7 @@ def other_answers(monkeypatch: pytest.MonkeyPatch, spoilt: IsSpoilt) -> None:
     by_name(
         "kubelet.kubelet_pods.api_pod_status._phase",
         lambda pod, *_: names.index(pod["metadata"]["name"]),
-        lambda phase: "Pending" if phase == "Running" else phase,
+        lambda phase: {"Running": "Pending", "Succeeded": "Failed"}.get(phase, phase),
     )(monkeypatch, spoilt)
 
 
@@ -230,6 +231,10 @@ def all_alike(real: Any) -> Any:
     return rank
 
 
+def in_other_words(real: Any) -> Any:
+    return lambda self, kind, reason, message: real(self, kind, reason, f"{message}!")
+
+
 BOTH = "two kubelets were asked, set up differently"
 
 
@@ -316,8 +321,14 @@ JUDGED = (
                 "priorities count for nothing",
                 "kubelet.eviction.eviction_manager.rank",
                 Wrapped(all_alike),
-                (r"\| (asks-for-nothing|within|important|unimportant|unimportant-within)$",),
+                (r"\| (asks-for-nothing|within|important|unimportant|unimportant-within|exactly-what-it-asks)$",),
                 because="who counts for more or less than others goes at another time, and others in between",
+            ),
+            Sabotage(
+                "too little of another resource",
+                "agreements.kubelet.evicted_pods._Telling.node_event",
+                Wrapped(in_other_words),
+                ("of the node$",),
             ),
             Sabotage(
                 "that a pod is evicted is told twice",
@@ -330,7 +341,7 @@ JUDGED = (
         answers=(
             Answers(
                 "what becomes of each pod",
-                "",
+                r"eviction \|",
                 called(
                     "agreements.kubelet.evicted_pods.after", lambda after, *_: {**after, "turn": after["turn"] + 100}
                 ),
@@ -401,7 +412,7 @@ JUDGED = (
                 "what has changed is not written again",
                 "kubelet.volume.atomic_writer.AtomicWriter.write",
                 Wrapped(written_once),
-                (r"after \| (?!empty|optional)",),
+                (r"after \| (?!empty|optional|fields|limits|config-map-(item-mode|immutable))",),
                 because="six volumes change",
             ),
             Sabotage(
@@ -440,6 +451,7 @@ JUDGED = (
                     r"whole cores only \| (?!shares|one)",
                     r"one thread in each core \| (?!shares)",
                     r"nobody on what is reserved \| (?!shares)",
+                    r"more than one, and not whole \| (two|a-thousandth-more)",
                 ),
                 because="from the first pod on that has CPUs of its own the others run elsewhere",
             ),
@@ -496,11 +508,22 @@ JUDGED = (
                 "whatever is here is everybody's",
                 "kubelet.images.image_pull_manager.PullRecords.must_attempt_image_pull",
                 constant(False),
-                ("later, without", "later, wrong", "later, never$"),
+                ("later, without", "later, wrong", "later, never$", "later, words that nobody"),
                 because="each of these pods comes later, and may not use what is here",
             ),
         ),
         answers=(Answers("what becomes of each pod's image", "", other_pulls),),
+    ),
+    Judged(
+        "configured_agreement",
+        configured_agreement,
+        answers=(
+            Answers(
+                "what the runtime is told",
+                "",
+                called("agreements.kubelet.configured.configs_of", lambda told, *_: {**told, "spoilt": True}),
+            ),
+        ),
     ),
     Judged(
         "node_admission_agreement",

@@ -85,7 +85,8 @@ JUDGED = (
                 (
                     r"\| (the new ones are not ready|too slow|a failure|an old failure|a quarter|a quarter of three|another template)$",
                     r"\| (back again|larger, half way|no deadline|nobody is ready|not ready, old and new|two of one template)$",
-                    r"\| (slow, and not too slow|somebody's reasons|two old ones|two old ones, one not ready)$",
+                    r"\| (slow, and not too slow|somebody's reasons|two old ones|two old ones, one not ready|twelve seconds)$",
+                    r"\| (all as before|it (had been|was)|less of|long ago|more (available|new|old|ready)|fewer|some time|too late)",
                 ),
                 because="in each of these the new one has fewer available than it wants",
             ),
@@ -93,7 +94,8 @@ JUDGED = (
                 "deadlines are never over",
                 "controllers.deployment.progress.deployment_timed_out",
                 constant(False),
-                (r"\| too slow$",),
+                (r"\| (too slow|some time ago|some time ago, and in the future|too late already|twelve seconds)$",),
+                because="each of these has made no progress for longer than it may",
             ),
             Sabotage(
                 "failures are nobody else's business",
