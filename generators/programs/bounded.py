@@ -9,7 +9,17 @@ from typing import Any
 
 from generators.programs.answer import Answer
 from generators.programs.api_server import namespace
-from generators.programs.bounds import FIELDS, HERE, PODS, asks, container, named, pod
+from generators.programs.bounds import (
+    FIELDS,
+    HERE,
+    PODS,
+    SERVICES,
+    asks,
+    container,
+    named,
+    pod,
+    service,
+)
 from generators.programs.control_plane import Server
 from lifecycle.agreements.apiserver.bounded import SPACE, expanded, in_short
 
@@ -58,6 +68,16 @@ RANGES: tuple[Object, ...] = (
 """What comes to a namespace with limits."""
 
 
+PORTS = (29999, 30000, 32767, 32768, 30000)
+"""No dry run looks whether a port may be lent."""
+
+
+def lent(port: int) -> Object:
+    """A Service that wants a port of each node."""
+    made = service({"nodePort": port}, type="NodePort")
+    return {**made, "metadata": {"generateName": "lent-"}}
+
+
 def answers(server: Server) -> Iterator[Answer]:
     """All of it. A controller manager runs."""
     admin = server.admin
@@ -65,6 +85,8 @@ def answers(server: Server) -> Iterator[Answer]:
     for what, path, make, values in FIELDS:
         bodies = [make(value) for value in values]
         yield _answer(server, what, f"{path}?dryRun=All", bodies, list(values))
+    bodies = [lent(port) for port in PORTS]
+    yield _answer(server, "nodePort, for good", SERVICES, bodies, list(PORTS))
     admin("POST", f"{HERE}/limitranges", LIMITED)
     shown = [_resources(each) for each in RANGES]
     yield _answer(

@@ -31,7 +31,7 @@ DISK = 64
 """MiB."""
 AT_ONCE = 12
 EVENTS = "/api/v1/namespaces/default/events"
-UNUSED = {
+UNUSED: dict[str, Object] = {
     age: {"imageMaximumGCAge": age, "imageMinimumGCAge": "30s"} for age in ("4m", "6m")
 }
 TEN = [4] * 10
@@ -47,7 +47,7 @@ def disk(
     pinned: str = "",
     formerly: str = "",
     arrives: str = "",
-    **settings: str,
+    **settings: Any,
 ) -> Object:
     """Images `a`, `b`, … of so many MiB, and so many MiB of other things. `used`, and
     of these `ended`: from which a container was made; `pinned`: what the runtime needs;

@@ -290,7 +290,7 @@ def answers(server: Server) -> Iterator[Answer]:
 def _places(
     plural: str, verb: str, namespaced: bool, names: tuple[str, ...]
 ) -> Iterator[tuple[str, ...]]:
-    spaces = ("",)
+    spaces: tuple[str, ...] = ("",)
     if namespaced:
         spaces = (SPACE, LEASES) if plural == "leases" else (SPACE,)
     for space in spaces:

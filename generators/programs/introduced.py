@@ -7,6 +7,7 @@ from __future__ import annotations
 import json
 import time
 from collections.abc import Iterator
+from functools import partial
 from typing import Any
 
 from generators.programs.answer import Answer
@@ -173,12 +174,9 @@ def _forgotten(admin: Connection, nobody: Connection) -> Iterator[Answer]:
         admin("POST", f"{path}/secrets", {"metadata": {"name": what}})
         bound = {"boundObjectRef": {"kind": "Secret", "apiVersion": "v1", "name": what}}
         spec = bound if what == "secret" else {}
-        token = until("a token", lambda a=account, s=spec: _token(admin, a, s))
+        token = until("a token", partial(_token, admin, account, spec))
         bearer = nobody.bearing(token)
-        until(
-            "it to be believed",
-            lambda b=bearer: b("POST", REVIEWS, REVIEW).status == 201,
-        )
+        until("it to be believed", partial(_believed, bearer))
         gone = f"{path}/secrets/{what}" if what == "secret" else account
         admin("DELETE", gone)
         begun, codes = time.monotonic(), []
@@ -192,6 +190,10 @@ def _forgotten(admin: Connection, nobody: Connection) -> Iterator[Answer]:
             " believed so many seconds later",
             {"of": what, "after": list(AFTERWARDS), "codes": codes},
         )
+
+
+def _believed(bearer: Connection) -> bool:
+    return bearer("POST", REVIEWS, REVIEW).status == 201
 
 
 def _token(admin: Connection, account: str, spec: Object) -> str:

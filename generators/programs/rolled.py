@@ -131,6 +131,12 @@ CASES: dict[str, Object] = {
     ),
     "a failure": case(4, old(3), new(2, 1, conditions=[FAILURE]), strategy=ONE),
     "an old failure": case(4, old(3, conditions=[FAILURE]), new(2, 1), strategy=ONE),
+    "a failure of each": case(
+        4,
+        old(3, conditions=[{**FAILURE, "message": "no room for the old ones"}]),
+        new(2, 1, conditions=[FAILURE]),
+        strategy=ONE,
+    ),
     "paused": case(4, old(4), strategy=ONE, paused=True),
     "paused, one is there": case(4, old(3), new(2), strategy=ONE, paused=True),
     "larger, half way": case(8, old(3, sized=4), new(2, sized=4), strategy=ONE),

@@ -68,9 +68,7 @@ def answers(plane: ControlPlane) -> Iterator[Answer]:
         visitor = server.admin.with_headers(Impersonate_User=user)
         visitor = visitor.with_headers(Impersonate_Group="weighed")
         _may_do_everything(admin)
-        until(
-            "its level", lambda v=visitor: v("GET", f"{HERE}/configmaps").status == 200
-        )
+        until("its level", partial(_is_let_in, visitor))
         about = {"user": user, "level": name, "seats": _number(admin, LIMIT % name)}
         for what, path in READS:
             page = admin("GET", f"{CONFIG_MAPS}?limit=1").body["metadata"]
@@ -82,6 +80,10 @@ def answers(plane: ControlPlane) -> Iterator[Answer]:
         admin("DELETE", f"{FLOW}/flowschemas/{name}")
         admin("DELETE", f"{FLOW}/prioritylevelconfigurations/{name}")
     admin("DELETE", f"/api/v1/namespaces/{SPACE}")
+
+
+def _is_let_in(visitor: Connection) -> bool:
+    return visitor("GET", f"{HERE}/configmaps").status == 200
 
 
 def _written(admin: Connection, visitor: Connection, about: Object) -> Iterator[Answer]:

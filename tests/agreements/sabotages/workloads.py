@@ -83,7 +83,8 @@ JUDGED = (
                 "controllers.deployment.rolling.reconcile_old_replica_sets",
                 Wrapped(as_if_all_were_there),
                 (
-                    r"\| (the new ones are not ready|too slow|a failure|an old failure|a quarter|a quarter of three|another template)$",
+                    r"\| (the new ones are not ready|too slow|a failure( of each)?|an old failure|a quarter|a quarter of three)$",
+                    r"\| another template$",
                     r"\| (back again|larger, half way|no deadline|nobody is ready|not ready, old and new|two of one template)$",
                     r"\| (slow, and not too slow|somebody's reasons|two old ones|two old ones, one not ready|twelve seconds)$",
                     r"\| (all as before|it (had been|was)|less of|long ago|more (available|new|old|ready)|fewer|some time|too late)",
@@ -101,7 +102,7 @@ JUDGED = (
                 "failures are nobody else's business",
                 "controllers.deployment.progress.replica_failures",
                 constant([]),
-                ("failure$",),
+                ("failure( of each)?$",),
                 because="whether the new ReplicaSet or an old one fails",
             ),
             Sabotage(

@@ -23,7 +23,7 @@ from lifecycle.compare.program_answers import ProgramAnswers
 SPACE = "bounded"
 HERE = f"/api/v1/namespaces/{SPACE}"
 REPEAT = "repeat"
-GENERATED = re.compile(r'("-?a+)[b-df-hj-np-tv-xz24-9]{5}(?=")')
+GENERATED = re.compile(r'("(?:-?a+|lent-))[b-df-hj-np-tv-xz24-9]{5}(?=")')
 """What a server adds to the beginning of a name."""
 LONGEST = 600
 """Letters of a message that are compared: some repeat what was sent."""

@@ -58,10 +58,9 @@ def evicted_pods_agreement(programs: ProgramAnswers | None = None) -> AgreementT
     for name, theirs in scene.answer["after"].items():
         mine = ours.pods[name]
         table.add("eviction", name, _short(mine), _short(theirs), compare(mine, theirs))
-    mine, theirs = ours.node, scene.answer["node"]
-    table.add(
-        "told", "of the node", *map(", ".join, (mine, theirs)), compare(mine, theirs)
-    )
+    told, recorded = ours.node, scene.answer["node"]
+    words = ", ".join(told), ", ".join(recorded)
+    table.add("told", "of the node", *words, compare(told, recorded))
     return table
 
 

@@ -104,7 +104,7 @@ async def _collect(disk: Object) -> Object:
     async def stats() -> FsStats:
         return FsStats(disk["available"], disk["capacity"])
 
-    settings = {
+    settings: dict[str, Any] = {
         MARKS[key]: parse_duration(value) if isinstance(value, str) else value
         for key, value in disk["settings"].items()
     }
