@@ -30,7 +30,7 @@ from lifecycle.kubelet.images.image_manager import ImageError, ImageManager
 from lifecycle.kubelet.volume.atomic_writer import AtomicWriter
 from lifecycle.kubelet.volume.payloads import VolumeError
 from lifecycle.kubelet.volumemanager.volume_manager import VolumeManager
-from tests.agreements.sabotages.judged import Answers, Install, IsSpoilt, Judged, Sabotage, called
+from tests.agreements.sabotages.judged import Answers, Install, IsSpoilt, Judged, Sabotage, called, listed
 from tests.claims.broken.breakage import Breakage, Wrapped, afterwards, constant
 
 
@@ -523,7 +523,7 @@ JUDGED = (
             Answers(
                 "what the runtime is told",
                 "",
-                called("agreements.kubelet.configured.configs_of", lambda told, *_: {**told, "spoilt": True}),
+                listed("agreements.kubelet.configured.our_configs", lambda told: {**told, "spoilt": True}),
             ),
         ),
     ),

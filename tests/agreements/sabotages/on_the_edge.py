@@ -4,6 +4,7 @@ one is."""
 from __future__ import annotations
 
 from collections.abc import Iterator
+from typing import Any
 
 from lifecycle.agreements.apiserver.answering import answering_agreement
 from lifecycle.agreements.apiserver.bounded import bounded_agreement
@@ -13,7 +14,7 @@ from lifecycle.agreements.apiserver.weighed import work_estimate_agreement
 from lifecycle.agreements.asked_programs import asked
 from lifecycle.agreements.scheduler.scored import scored_agreement
 from lifecycle.apiserver.authz.authorizer import ALLOW
-from tests.agreements.sabotages.judged import Answers, Judged, Sabotage, called
+from tests.agreements.sabotages.judged import Answers, Judged, Sabotage, called, listed
 from tests.claims.broken.breakage import afterwards, constant
 
 
@@ -24,9 +25,11 @@ def scores_of(plugin: str) -> Iterator[str]:
             yield rf"\| {each.question.partition('/')[2]}$"
 
 
-def own_rows(count: int) -> list[int]:
-    """Both sides are put into order for each row, ours first."""
-    return [number // 2 if number % 2 == 0 else -1 for number in range(2 * count)]
+def taken_for_another(answer: dict[str, Any]) -> dict[str, Any]:
+    """Somebody else, or believed once more."""
+    if "codes" in answer:
+        return {"codes": [*answer["codes"], 0]}
+    return {"known": {**answer["known"], "spoilt": True}}
 
 
 JUDGED = (
@@ -71,8 +74,8 @@ JUDGED = (
         answers=(
             Answers(
                 "who one is",
-                "would be|says who",
-                called("agreements.apiserver.introduced.known_as", lambda known, *_: {**known, "spoilt": True}),
+                "",
+                listed("agreements.apiserver.introduced.our_answers", taken_for_another),
             ),
         ),
     ),
@@ -83,7 +86,9 @@ JUDGED = (
             Answers(
                 "what is said first",
                 "",
-                called("agreements.apiserver.answering.our_word", lambda word, *_: {**word, "reason": "Spoilt"}),
+                called(
+                    "agreements.apiserver.answering.our_word", lambda word, *_: {**word, "reason": "Spoilt"}, once=True
+                ),
             ),
         ),
     ),
@@ -94,10 +99,9 @@ JUDGED = (
             Answers(
                 "what is taken",
                 "",
-                called(
-                    "agreements.apiserver.bounded._by_value",
-                    lambda answers, *_: {**answers, "spoilt": True},
-                    own_rows(len(asked(None, "bounded"))),
+                listed(
+                    "agreements.apiserver.bounded.our_answers",
+                    lambda answers: [{**answers[0], "spoilt": True}, *answers[1:]],
                 ),
             ),
         ),
@@ -136,7 +140,11 @@ JUDGED = (
             Answers(
                 "where it goes, and why",
                 "",
-                called("agreements.scheduler.scored.our_decision", lambda found, *_: {**found, "best": ["spoilt"]}),
+                called(
+                    "agreements.scheduler.scored.our_decision",
+                    lambda found, *_: {**found, "best": ["spoilt"]},
+                    once=True,
+                ),
             ),
         ),
     ),

@@ -43,7 +43,7 @@ def bounded_agreement(programs: ProgramAnswers | None = None) -> AgreementTable:
             f" others, and ours: {table.outcome('fields')}."
         ),
     )
-    ours = on_bare_server(lambda target: _ask(target, [e.answer for e in fields]))
+    ours = our_answers([each.answer for each in fields])
     for each, mine in zip(fields, ours, strict=True):
         theirs = each.answer["answers"]
         table.add(
@@ -57,6 +57,11 @@ def bounded_agreement(programs: ProgramAnswers | None = None) -> AgreementTable:
             ),
         )
     return table
+
+
+def our_answers(fields: list[Object]) -> list[list[Object]]:
+    """What ours says to each value, field by field."""
+    return on_bare_server(lambda target: _ask(target, fields))
 
 
 def _short(answers: list[Object]) -> str:

@@ -66,7 +66,7 @@ def introduced_agreement(programs: ProgramAnswers | None = None) -> AgreementTab
             f" {table.outcome('answers')}."
         ),
     )
-    ours = on_virtual_time(_known([(e.question, e.answer) for e in requests]))
+    ours = our_answers([(each.question, each.answer) for each in requests])
     for each, mine in zip(requests, ours, strict=True):
         about, _, what = each.question.partition("/")
         theirs = {key: each.answer[key] for key in mine}
@@ -74,6 +74,11 @@ def introduced_agreement(programs: ProgramAnswers | None = None) -> AgreementTab
             ABOUT[about], what, _short(mine), _short(theirs), compare(mine, theirs)
         )
     return table
+
+
+def our_answers(cases: list[tuple[str, Object]]) -> list[Object]:
+    """Whom ours takes everybody for."""
+    return on_virtual_time(_known(cases))
 
 
 def _short(answer: Object) -> str:
