@@ -18,18 +18,23 @@ from generators.programs import (
     addresses,
     admitted,
     aggregated,
+    answering,
     api_server,
     audited,
+    bounded,
     chosen,
     collected,
+    configured,
     controllers,
     cpus,
     credentials,
     decisions,
+    entitled,
     evicted,
     flags,
     forwarded,
     identity,
+    introduced,
     kubeconfigs,
     kubectl,
     leaders,
@@ -45,8 +50,10 @@ from generators.programs import (
     sampled,
     scheduling,
     schemas,
+    scored,
     telling,
     troubled,
+    weighed,
 )
 from generators.programs.answer import lines
 from generators.programs.control_plane import ControlPlane
@@ -56,6 +63,7 @@ CNI = Path("/usr/lib/cni")
 ASKED_OF_A_NODE = (
     ("admitted", admitted.answers, "pods that come to a node, and their cgroups"),
     ("collected", collected.answers, "images on a full disk"),
+    ("configured", configured.answers, "what a runtime is told"),
     ("cpus", cpus.answers, "CPUs"),
     ("evicted", evicted.answers, "a lack of memory"),
     ("mounted", mounted.answers, "volumes"),
@@ -94,6 +102,12 @@ def generate(programs: Path, kubectls: Path) -> Iterator[tuple[str, bytes]]:
             ("api-server", api_server.answers(plane, server), "requests"),
             ("identity", identity.answers(plane, server), "who may do what"),
             ("scheduling", scheduling.answers(plane, server), "scheduling"),
+            ("scored", scored.answers(plane, server), "what nodes are worth"),
+            ("entitled", entitled.answers(server), "who is entitled to what"),
+            ("bounded", bounded.answers(server), "values on both sides of a bound"),
+            ("weighed", weighed.answers(plane), "how much work a request is"),
+            ("introduced", introduced.answers(plane), "who one is said to be"),
+            ("answering", answering.answers(plane), "added servers that answer"),
         ):
             yield f"{newest}/{name}.jsonl", lines(answers, about, ours)
         yield (

@@ -27,6 +27,13 @@ SETTINGS: tuple[tuple[str, Object], ...] = (
     ("as it is", {"allowedUnsafeSysctls": UNSAFE}),
     ("with 1,024 processes for each pod", {"podPidsLimit": 1024}),
 )
+FEW: Object = {"maxPods": 5}
+TAINTED: Object = {
+    "registerWithTaints": [
+        {"key": "out", "value": "order", "effect": "NoExecute"},
+        {"key": "for", "value": "others", "effect": "NoSchedule"},
+    ]
+}
 
 
 BUSY: Object = {"image": "busybox:1.36", "command": ["sleep", "1000"]}
@@ -109,8 +116,53 @@ ADMITTED: tuple[Object, ...] = (
     pod("half-a-machine", resources(cpu="900m")),
     pod("the-other-half", resources(cpu="900m")),
     pod("no-half-left", resources(cpu="900m")),
+    pod("labelled-for-windows"),
+    pod("labelled-for-linux"),
+    pod("groups-only-as-told", securityContext={"supplementalGroupsPolicy": "Strict"}),
 )
 """In the order in which they come: some take what later ones would want."""
+for each in ADMITTED:
+    of, _, system = each["metadata"]["name"].partition("-for-")
+    if of == "labelled":
+        each["metadata"]["labels"] = {"kubernetes.io/os": system}
+
+
+def fills(allocatable: dict[str, str]) -> tuple[Object, ...]:
+    """Pods that take exactly what there is, each followed by one that wants the least
+    there can be of the same; then as many as may come, and more.
+    """
+    least = {"cpu": "1m", "memory": "1", "ephemeral-storage": "1"}
+    made = []
+    for name, little in least.items():
+        made.append(pod(f"all-{name}", resources(**{name: allocatable[name]})))
+        made.append(pod(f"and-more-{name}", resources(**{name: little})))
+    return (
+        *made,
+        pod("soon-over", {"command": ["true"]}, restartPolicy="Never"),
+        pod("fourth"),
+        pod("fifth"),
+        pod("one-too-many"),
+        pod("one-too-many-and-too-large", resources(cpu="1m")),
+    )
+
+
+def tolerates(name: str, **toleration: Any) -> Object:
+    """A pod with one toleration."""
+    return pod(name, tolerations=[toleration])
+
+
+TOLERANT: tuple[Object, ...] = (
+    pod("tolerates-nothing"),
+    tolerates("tolerates-it", key="out", value="order", effect="NoExecute"),
+    tolerates("tolerates-another-value", key="out", value="paint"),
+    tolerates("tolerates-only-the-other", key="for", operator="Exists"),
+    tolerates(
+        "tolerates-it-elsewhere", key="out", operator="Exists", effect="NoSchedule"
+    ),
+    tolerates("tolerates-any-effect", key="out", operator="Exists"),
+    tolerates("tolerates-everything", operator="Exists"),
+)
+"""For a node whose taints are `TAINTED`."""
 
 LIMITS = {"limit_cpu": "500m", "limit_memory": "64Mi"}
 BOXES: tuple[Object, ...] = (
@@ -162,16 +214,25 @@ def answers(server: Server, programs: Path) -> Iterator[Answer]:
     for number, (how, settings) in enumerate(SETTINGS):
         with RealNode(server, programs, settings) as node:
             if not number:
-                yield from _admitted(server.admin, node, settings)
+                yield from _admitted(server.admin, node, settings, ADMITTED)
             yield from _boxes(server.admin, node, how, settings, number)
+    with RealNode(server, programs, FEW) as node:
+        few = fills(node.machine()["allocatable"])
+        yield from _admitted(server.admin, node, FEW, few)
+    with RealNode(server, programs, TAINTED) as node:
+        yield from _admitted(server.admin, node, TAINTED, TOLERANT)
 
 
-def _admitted(admin: Connection, node: RealNode, settings: Object) -> Iterator[Answer]:
+def _admitted(
+    admin: Connection, node: RealNode, settings: Object, pods: tuple[Object, ...]
+) -> Iterator[Answer]:
     path = namespace(admin, "admitted")
     machine = node.machine()
-    for each in ADMITTED:
+    for each in pods:
         name = each["metadata"]["name"]
         status = node.create(path, each)["status"]
+        if each["spec"].get("restartPolicy") == "Never":
+            status = _once_over(node, f"{path}/pods/{name}")
         yield Answer(
             f"admitted/{name}",
             WHO,
@@ -189,6 +250,15 @@ def _admitted(admin: Connection, node: RealNode, settings: Object) -> Iterator[A
             },
         )
     node.clear(path)
+
+
+def _once_over(node: RealNode, where: str) -> Object:
+    def over() -> Object:
+        status: Object = node.admin("GET", where).body["status"]
+        return status if status["phase"] == "Succeeded" else {}
+
+    status: Object = until("its end", over)
+    return status
 
 
 def _boxes(

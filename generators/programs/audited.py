@@ -52,6 +52,10 @@ POLICIES: dict[str, Object] = {
                 "level": "Request",
                 "resources": [{"group": "", "resources": ["pods/*"]}],
             },
+            {
+                "level": "Metadata",
+                "resources": [{"group": "*", "resources": ["roles", "endpointslices"]}],
+            },
         ],
     },
     "everything": {
@@ -115,6 +119,7 @@ MERGE = {"Content-Type": "application/merge-patch+json"}
 APPLY = {"Content-Type": "application/apply-patch+yaml"}
 AS_JANE = {"Impersonate-User": "jane", "Impersonate-Group": "devs"}
 APPS = "/apis/apps/v1/namespaces/audited/deployments"
+SLICES = "/apis/discovery.k8s.io/v1/namespaces/audited/endpointslices"
 MAPS = f"{HERE}/configmaps"
 NODE: Object = {"target": {"kind": "Node", "name": "node-a"}}
 Asked = tuple[str, tuple[str, list[str]], str, str, Object | None, dict[str, str]]
@@ -159,6 +164,8 @@ REQUESTS: tuple[Asked, ...] = (
     ("a subresource of anything", ADMIN, "POST", TOKENS, TOKEN, {}),
     ("a group's object", ADMIN, "POST", APPS, DEPLOYMENT, {}),
     ("a group's object by its scale", ADMIN, "GET", f"{APPS}/web/scale", None, {}),
+    ("of any group", ADMIN, "GET", f"{RBAC}/namespaces/audited/roles", None, {}),
+    ("of any group, deleted", ADMIN, "DELETE", f"{SLICES}/none", None, {}),
     ("deleted", ADMIN, "DELETE", f"{APPS}/web", None, {}),
     ("a pod", ADMIN, "POST", f"{HERE}/pods", POD, {}),
     ("a pod's binding", ADMIN, "POST", BOUND, BINDING, {}),

@@ -112,6 +112,20 @@ MACHINES: tuple[tuple[str, Object, Any, Object, tuple[Object, ...]], ...] = (
         {"strict-cpu-reservation": "true"},
         (SHARES, comes("three", own("3")), comes("two", own("2")), {"delete": "three"}),
     ),
+    (
+        "more than one, and not whole",
+        {"sockets": 1, "cores": 12, "threads": 1},
+        1,
+        {},
+        (
+            comes("one-and-a-half", own("1500m")),
+            comes("a-thousandth-less", own("1999m")),
+            comes("two", own("2")),
+            comes("a-thousandth-more", own("2001m")),
+            comes("two-in-thousandths", own("2000m")),
+            comes("two-for-all", {}, {}, **own("2")),
+        ),
+    ),
 )
 """What it is called, the machine, what is reserved (how many, or which), options of the
 policy, and who comes and goes.

@@ -12,12 +12,12 @@ from pathlib import Path
 from subprocess import PIPE, Popen
 from typing import Any
 
-from generators.programs.admitted import pod, resources
+from generators.programs.admitted import BUSY, pod, resources
 from generators.programs.answer import Answer
 from generators.programs.api_server import namespace
 from generators.programs.control_plane import Server, until
 from generators.programs.node import RealNode
-from lifecycle.agreements.kubelet.evicted_pods import after
+from lifecycle.agreements.kubelet.evicted_pods import after, node_events, stopped
 from lifecycle.kubelet.eviction.eviction_manager import REASON
 
 WHO = "kubelet v1.36.2"
@@ -25,6 +25,7 @@ Object = dict[str, Any]
 MIB = 1 << 20
 INTERPRETER = 8
 """Of these a Python takes so many before it does anything."""
+EVENTS = "/api/v1/namespaces/default/events"
 SETTINGS = {"evictionHard": {"memory.available": "98%"}}
 """What an idle machine does not have."""
 CLASSES = {"evicted-last": 1000, "evicted-first": -5}
@@ -40,6 +41,11 @@ def asks(memory: str) -> Object:
     return resources(memory=memory)
 
 
+def beside(memory: str) -> Object:
+    """A sidecar."""
+    return {"name": "beside", **BUSY, **asks(memory), "restartPolicy": "Always"}
+
+
 PODS: tuple[tuple[Object, tuple[int, ...]], ...] = (
     (pod("asks-for-nothing", **TOLERANT), (20,)),
     (pod("asks-for-nothing-and-uses-much", **TOLERANT), (200,)),
@@ -53,8 +59,12 @@ PODS: tuple[tuple[Object, tuple[int, ...]], ...] = (
     (pod("two-of-which-one-is-over", asks("16Mi"), asks("96Mi")), (40, 1)),
     (pod("two-and-over", asks("1Mi"), asks("64Mi")), (160, 3)),
     (pod("critical", **CRITICAL, **TOLERANT), (400,)),
+    (pod("beside-a-large-one", asks("3Mi"), initContainers=[beside("1Mi")]), (90, 30)),
+    (pod("exactly-what-it-asks", asks("8Mi")), (8,)),
 )
 """With what each of their containers uses, in MiB."""
+for each, _ in PODS:
+    each["spec"]["terminationGracePeriodSeconds"] = 30
 
 
 def answers(server: Server, programs: Path) -> Iterator[Answer]:
@@ -71,7 +81,7 @@ def answers(server: Server, programs: Path) -> Iterator[Answer]:
     uses = {
         each["metadata"]["name"]: {
             container["name"]: used * MIB
-            for container, used in zip(each["spec"]["containers"], usage, strict=True)
+            for container, used in zip(_containers(each), usage, strict=True)
         }
         for each, usage in PODS
     }
@@ -110,6 +120,9 @@ def answers(server: Server, programs: Path) -> Iterator[Answer]:
             if event["reason"] == REASON:
                 text = f"{event['type']} {REASON}: {event['message']}"
                 told[event["involvedObject"]["name"]] += [text] * event["count"]
+        graces = {
+            name: grace for _, name, grace in stopped(node.runtime) if name in order
+        }
         yield Answer(
             "evicted/short of memory",
             WHO,
@@ -126,9 +139,11 @@ def answers(server: Server, programs: Path) -> Iterator[Answer]:
                         each["metadata"]["name"],
                         statuses[each["metadata"]["name"]],
                         told[each["metadata"]["name"]],
+                        graces.get(each["metadata"]["name"]),
                     )
                     for each, _ in PODS
                 },
+                "node": node_events(node.admin("GET", EVENTS).body["items"]),
             },
         )
         node.clear(path)
@@ -165,10 +180,21 @@ def _more(look: Any, order: list[str]) -> Any:
     return lambda: look() or len(order) > before
 
 
+def _containers(pod: Object) -> list[Object]:
+    spec = pod["spec"]
+    return [*(spec.get("initContainers") or ()), *spec["containers"]]
+
+
 def _plain(made: Object) -> Object:
     """What the API server made of a pod, without times and uids."""
     meta, spec = made["metadata"], made["spec"]
-    kept = ("containers", "priority", "priorityClassName", "tolerations")
+    kept = (
+        "initContainers",
+        "containers",
+        "priority",
+        "priorityClassName",
+        "tolerations",
+    )
     return {
         "metadata": {"name": meta["name"], "uid": meta["name"]},
         "spec": {key: spec[key] for key in kept if key in spec},

@@ -12,7 +12,12 @@ from generators.programs.answer import Answer
 from generators.programs.api_server import namespace
 from generators.programs.control_plane import Server, until
 from generators.programs.node import RealNode
-from lifecycle.agreements.kubelet.mounted_volumes import VOLUME, look, told
+from lifecycle.agreements.kubelet.mounted_volumes import (
+    VOLUME,
+    look,
+    told,
+    written_anew,
+)
 
 WHO = "kubelet v1.36.2"
 Object = dict[str, Any]
@@ -52,17 +57,22 @@ CHANGED = (
     "projected",
     "empty",
     "optional-and-missing",
+    "config-map-item-mode",
+    "config-map-immutable",
+    "fields",
+    "limits",
 )
 """Whose directories are looked at again."""
 
 
-def volume(name: str, source: Object, container: Object | None = None) -> Object:
-    """A pod with one volume."""
+def volume(name: str, source: Object, *containers: Object, **spec: Any) -> Object:
+    """A pod with one volume, which all of its containers mount. `spec`: more of it."""
     mount = {"name": VOLUME, "mountPath": "/v"}
     made = pod(
         name,
-        {**BUSY, "volumeMounts": [mount], **(container or {})},
+        *({**BUSY, "volumeMounts": [mount], **each} for each in containers or ({},)),
         volumes=[{"name": VOLUME, **source}],
+        **spec,
     )
     made["metadata"] |= {"labels": {"app": "web"}, "annotations": {"why": "because"}}
     return made
@@ -84,6 +94,17 @@ def limit(name: str, divisor: str) -> Object:
     """A file with a limit of the container."""
     which = {"containerName": "c0", "resource": name, "divisor": divisor}
     return {"path": name, "resourceFieldRef": which}
+
+
+def token(name: str, *containers: Object, **of_pod: int) -> Object:
+    """A pod with a token that the kubelet asks for. `of_pod`: its security context."""
+    source = {"projected": {"sources": [{"serviceAccountToken": {"path": "token"}}]}}
+    return volume(name, source, *containers, securityContext=of_pod)
+
+
+def user(number: int) -> Object:
+    """A container that somebody runs."""
+    return {"securityContext": {"runAsUser": number}}
 
 
 NESTED = items(("nginx.conf", "deep/er/nginx.conf"), ("motd", "motd"))
@@ -173,6 +194,29 @@ PODS: tuple[Object, ...] = (
         "projected-missing",
         {"projected": {"sources": [{"secret": {"name": "no-such"}}]}},
     ),
+    token("token"),
+    token("token-of-a-user", runAsUser=1000),
+    token("token-of-a-containers-user", user(1000)),
+    token("token-of-a-user-and-nobody", user(1000), {}),
+    token("token-of-two-alike", user(1000), user(1000)),
+    token("token-of-two-users", user(1000), user(1001)),
+    token("token-of-a-group", fsGroup=2000),
+    token("token-of-a-user-in-a-group", user(1000), fsGroup=2000),
+    volume(
+        "token-mode",
+        {
+            "projected": {
+                "sources": [{"serviceAccountToken": {"path": "in/token"}}],
+                "defaultMode": 0o440,
+            }
+        },
+    ),
+    volume(
+        "config-map-of-a-group",
+        {"configMap": {"name": "conf"}},
+        securityContext={"fsGroup": 2000},
+    ),
+    volume("empty-of-a-group", {"emptyDir": {}}, securityContext={"fsGroup": 2000}),
     volume("host-directory", {"hostPath": {"path": HOST, "type": "Directory"}}),
     volume("host-file", {"hostPath": {"path": "/proc", "type": "File"}}),
     volume("host-socket", {"hostPath": {"path": HOST, "type": "Socket"}}),
@@ -197,6 +241,8 @@ def answers(server: Server, programs: Path) -> Iterator[Answer]:
         for plural, name, patch in CHANGES:
             admin("PATCH", f"{path}/{plural}/{name}", patch, content_type=MERGE)
         time.sleep(SEES)
+        after = {name: _look(node, path, name) for name in CHANGED}
+        written_anew(before, after)
         yield Answer(
             "mounted/volumes",
             WHO,
@@ -208,7 +254,7 @@ def answers(server: Server, programs: Path) -> Iterator[Answer]:
                 "pods": list(PODS),
                 "before": before,
                 "changes": list(CHANGES),
-                "after": {name: _look(node, path, name) for name in CHANGED},
+                "after": after,
             },
         )
         node.clear(path)

@@ -14,12 +14,14 @@ from typing import Any
 from generators.programs.admitted import pod
 from generators.programs.answer import Answer
 from generators.programs.api_server import namespace
+from generators.programs.connection import Connection
 from generators.programs.control_plane import Server, until
 from generators.programs.node import RealNode
 from lifecycle.agreements.kubelet.pull_secrets import container_state, told
 
 WHO = "kubelet v1.36.2"
 Object = dict[str, Any]
+MERGE = "application/merge-patch+json"
 Entries = dict[str, Any]
 CLOSED = ("registry.example", "eu.registry.example", "other.example", "docker.io/")
 """Registries that say no to everybody."""
@@ -150,6 +152,37 @@ USED: tuple[tuple[str, str, str, tuple[str, ...]], ...] = (
 """What is asked, the image's tag, the policy, the pull secrets: one after the other, of
 one image. The registry wants to see `RIGHT`.
 """
+NEW = ("me", "swordfish")
+CHANGED: tuple[tuple[str, tuple[Object, ...], tuple[str, ...]], ...] = (
+    (
+        "later, other words in the secret that was used",
+        (secret("right", {"registry.example": plain(*NEW)}),),
+        ("right",),
+    ),
+    (
+        "later, those words in a new secret",
+        (secret("brand-new", {"registry.example": login(*NEW)}),),
+        ("brand-new",),
+    ),
+    (
+        "later, and other words in that one",
+        (secret("brand-new", {"registry.example": plain("me", "third")}),),
+        ("brand-new",),
+    ),
+    (
+        "later, the first words in a secret that was not used",
+        (secret("wrong", {"registry.example": plain(*RIGHT)}),),
+        ("wrong",),
+    ),
+    (
+        "later, words that nobody has used",
+        (secret("strange", {"registry.example": plain("me", "fourth")}),),
+        ("strange",),
+    ),
+)
+"""What is asked, the secrets that are made or changed first, and the pod's. Of the same
+image once more, and nobody asks the registry but where it must.
+"""
 OPEN: tuple[tuple[str, str, str, tuple[str, ...]], ...] = (
     ("open to all, first", "open.example/app:1", "IfNotPresent", ("team",)),
     ("open to all, later", "open.example/app:1", "IfNotPresent", ()),
@@ -193,6 +226,11 @@ def answers(server: Server, programs: Path) -> Iterator[Answer]:
             if what == "by account":
                 wanted["spec"]["serviceAccountName"] = "puller"
             yield _answer(node, path, f"used/{what}", wanted)
+        for number, (what, secrets, names) in enumerate(CHANGED):
+            for each in secrets:
+                _put(server.admin, f"{path}/secrets", each)
+            wanted = _pod(f"c{number}", f"{APP}:1", "IfNotPresent", names)
+            yield _answer(node, path, f"used/{what}", wanted, secrets)
         node.clear(path)
 
 
@@ -201,7 +239,20 @@ def _pod(name: str, image: str, policy: str, names: tuple[str, ...]) -> Object:
     return pod(name, container, imagePullSecrets=[{"name": each} for each in names])
 
 
-def _answer(node: RealNode, path: str, question: str, wanted: Object) -> Answer:
+def _put(admin: Connection, path: str, made: Object) -> None:
+    """Make it, or make it so."""
+    if admin("POST", path, made).status != 201:
+        where = f"{path}/{made['metadata']['name']}"
+        admin("PATCH", where, {"data": made["data"]}, content_type=MERGE)
+
+
+def _answer(
+    node: RealNode,
+    path: str,
+    question: str,
+    wanted: Object,
+    secrets: tuple[Object, ...] = (),
+) -> Answer:
     name = wanted["metadata"]["name"]
     node.runtime.calls.clear()
     node.admin("POST", f"{path}/pods", wanted)
@@ -220,6 +271,7 @@ def _answer(node: RealNode, path: str, question: str, wanted: Object) -> Answer:
         " shown, one after the other, what became of the container, and what was told",
         {
             "pod": wanted,
+            "secrets": list(secrets),
             "private": dict(node.runtime.images.private),
             "pulls": calls,
             "state": container_state(status),

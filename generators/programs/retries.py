@@ -19,6 +19,7 @@ from generators.programs.answer import Answer
 from generators.programs.kubectl import version_of
 
 HANGS_UP = 0
+METHODS = {"create token": "POST"}
 CASES: tuple[tuple[str, list[tuple[int, str]]], ...] = (
     ("429 twice, a second each", [(429, "1"), (429, "1"), (200, "")]),
     ("429, two seconds", [(429, "2"), (200, "")]),
@@ -31,11 +32,29 @@ CASES: tuple[tuple[str, list[tuple[int, str]]], ...] = (
     ("429, a date", [(429, "Wed, 21 Oct 2026 07:28:00 GMT"), (200, "")]),
     ("hangs up once", [(HANGS_UP, ""), (200, "")]),
     ("hangs up for ever", [(HANGS_UP, "")] * 20),
+    *(
+        (f"{what}, {verb}", script)
+        for verb in METHODS
+        for what, script in (
+            ("hangs up once", [(HANGS_UP, ""), (200, "")]),
+            ("429, a second", [(429, "1"), (200, "")]),
+            ("503, a second", [(503, "1"), (200, "")]),
+        )
+    ),
 )
 """What is asked, and what the server does, one answer after the other: code and
 Retry-After.
 """
-VERSION = {"major": "1", "minor": "36", "gitVersion": "v1.36.2"}
+VERSION = {
+    "kind": "TokenRequest",
+    "apiVersion": "authentication.k8s.io/v1",
+    "status": {"token": "t"},
+    "major": "1",
+    "minor": "36",
+    "gitVersion": "v1.36.2",
+}
+"""An answer to both.
+"""
 
 
 class _Server(ThreadingHTTPServer):
@@ -73,6 +92,12 @@ class _Handler(BaseHTTPRequestHandler):
         """Nothing."""
 
 
+def _line(name: str) -> list[str]:
+    """What is typed: a write that needs no discovery, if the case is named after it."""
+    verb = name.rpartition(", ")[2]
+    return [*verb.split(), "default"] if verb in METHODS else ["version"]
+
+
 def answers(kubectl: Path) -> Iterator[Answer]:
     """All of it."""
     who = version_of(kubectl)
@@ -81,7 +106,11 @@ def answers(kubectl: Path) -> Iterator[Answer]:
         threading.Thread(target=server.serve_forever, daemon=True).start()
         with tempfile.TemporaryDirectory() as home:
             done = subprocess.run(
-                [kubectl, f"--server=http://127.0.0.1:{server.server_port}", "version"],
+                [
+                    kubectl,
+                    f"--server=http://127.0.0.1:{server.server_port}",
+                    *_line(name),
+                ],
                 capture_output=True,
                 text=True,
                 check=False,
@@ -93,9 +122,10 @@ def answers(kubectl: Path) -> Iterator[Answer]:
         yield Answer(
             f"retries/{name}",
             who,
-            "kubectl version of a server that answers so: how many requests came,"
-            " how many whole seconds apart, and whether the line succeeded",
+            "kubectl version of a server that answers so, or a write: how many requests"
+            " came, how many whole seconds apart, and whether the line succeeded",
             {
+                "method": METHODS.get(name.rpartition(", ")[2], "GET"),
                 "script": script,
                 "requests": len(server.times),
                 "pauses": [int(pause + 0.2) for pause in pauses],

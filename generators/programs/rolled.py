@@ -19,6 +19,7 @@ from lifecycle.agreements.controllers.rolled import (
     TOLD_AFTER,
     after,
     deployment,
+    deployment_status,
     replica_set,
     status_of_set,
 )
@@ -47,6 +48,36 @@ def at_most(surge: int | str, unavailable: int | str) -> Object:
     """A rolling update's bounds."""
     rolling = {"maxSurge": surge, "maxUnavailable": unavailable}
     return {"type": "RollingUpdate", "rollingUpdate": rolling}
+
+
+def stuck(
+    before: Object,
+    said: tuple[str, str] = ("True", "NewReplicaSetCreated"),
+    *,
+    updated: int = 30,
+    since: int = 60,
+    deadline: int = 600,
+) -> Object:
+    """A roll-out that cannot go on: five pods, of which two are new, and one of these
+    is not ready. `before`: what the Deployment's status says instead; `said`: status
+    and reason of its progress, so many seconds ago.
+    """
+    made = case(
+        4,
+        old(3),
+        new(2, 1),
+        strategy=at_most(1, 0),
+        progressDeadlineSeconds=deadline,
+    )
+    counts = {
+        "replicas": 5,
+        "updatedReplicas": 2,
+        "readyReplicas": 4,
+        "availableReplicas": 4,
+    }
+    status, reason = said
+    progress = {"status": status, "reason": reason, "updated": updated, "since": since}
+    return {**made, "status": {**counts, **before}, "progress": progress}
 
 
 FAILURE = {
@@ -100,10 +131,28 @@ CASES: dict[str, Object] = {
     ),
     "a failure": case(4, old(3), new(2, 1, conditions=[FAILURE]), strategy=ONE),
     "an old failure": case(4, old(3, conditions=[FAILURE]), new(2, 1), strategy=ONE),
+    "a failure of each": case(
+        4,
+        old(3, conditions=[{**FAILURE, "message": "no room for the old ones"}]),
+        new(2, 1, conditions=[FAILURE]),
+        strategy=ONE,
+    ),
     "paused": case(4, old(4), strategy=ONE, paused=True),
     "paused, one is there": case(4, old(3), new(2), strategy=ONE, paused=True),
     "larger, half way": case(8, old(3, sized=4), new(2, sized=4), strategy=ONE),
     "smaller, half way": case(2, old(3, sized=4), new(2, sized=4), strategy=ONE),
+    "larger, and nobody grows": case(
+        5, old(3, sized=4), new(2, sized=4), strategy=at_most(0, 1)
+    ),
+    "larger, while only an old one runs": case(
+        6, old(4, sized=4), new(0, sized=4), strategy=ONE, paused=True
+    ),
+    "smaller, while only an old one runs": case(
+        2, old(4, sized=4), new(0, sized=4), strategy=ONE, paused=True
+    ),
+    "larger, while nobody runs": case(
+        2, old(0, sized=0), new(0, sized=0), strategy=ONE, paused=True
+    ),
     "smaller when it was done": case(2, old(0), new(4), strategy=ONE),
     "back again": case(3, new(0), old(3), strategy=ONE),
     "down to nothing": case(0, old(1), new(3), strategy=ONE),
@@ -111,6 +160,28 @@ CASES: dict[str, Object] = {
     "just enough": case(4, new(4, 3), strategy=ONE),
     "one less": case(4, new(4, 2), strategy=ONE),
     "too many": case(4, new(6), strategy=ONE),
+    "twelve seconds": case(
+        4, old(3), new(2, 0), strategy=ONE, progressDeadlineSeconds=12
+    ),
+    "more new ones than before": stuck({"updatedReplicas": 1}),
+    "fewer old ones than before": stuck({"replicas": 6}),
+    "more old ones than before": stuck({"replicas": 4}),
+    "more ready ones than before": stuck({"readyReplicas": 3, "availableReplicas": 3}),
+    "more available ones than before": stuck({"availableReplicas": 3}),
+    "all as before": stuck({}),
+    "less of everything than before": stuck(
+        {"updatedReplicas": 3, "readyReplicas": 5, "availableReplicas": 5}
+    ),
+    "some time ago": stuck({}, updated=15, deadline=20),
+    "some time ago, and in the future": stuck({}, updated=15, since=-900, deadline=20),
+    "long ago, and lately": stuck({}, updated=2, since=900, deadline=300),
+    "too late already": stuck({}, updated=900, since=900, deadline=300),
+    "it was too late": stuck({}, ("False", "ProgressDeadlineExceeded")),
+    "it was too late, and there are more": stuck(
+        {"updatedReplicas": 1}, ("False", "ProgressDeadlineExceeded")
+    ),
+    "it was done": stuck({}, ("True", "NewReplicaSetAvailable")),
+    "it had been stopped": stuck({}, ("Unknown", "DeploymentPaused")),
     "somebody's reasons": case(3, old(3), strategy=ONE, because="a new picture"),
 }
 
@@ -130,6 +201,15 @@ def answers(plane: ControlPlane, server: Server) -> Iterator[Answer]:
             if turn < len(CASES[what]["sets"]):
                 _make_set(admin, f"{APPS}/{room}/replicasets", what, turn, uids[what])
         time.sleep(APART)
+    given = {}
+    for what, room in rooms.items():
+        if "status" in CASES[what]:
+            where = f"{APPS}/{room}/deployments/web"
+            made = admin("GET", where).body
+            told = given[what] = deployment_status(CASES[what], time.time())
+            reply = admin("PUT", f"{where}/status", {**made, "status": told})
+            if reply.status != 200:
+                raise ValueError(f"{what}: {reply.message}")
     manager = plane.controller_manager(
         server,
         "--controllers=deployment-controller",
@@ -146,7 +226,10 @@ def answers(plane: ControlPlane, server: Server) -> Iterator[Answer]:
             "a Deployment and ReplicaSets that say of their pods what they were told"
             " to: how large each is when nothing more happens, what the status of the"
             " Deployment says then, what was told on the way",
-            {"case": CASES[what], "after": after(seen, sets, events)},
+            {
+                "case": CASES[what],
+                "after": after(seen, sets, events, given.get(what)),
+            },
         )
     plane.stop(manager)
     for room in rooms.values():

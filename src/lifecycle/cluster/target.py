@@ -44,9 +44,13 @@ class HandlerTarget:
     ) -> None:
         self._server = server
         certificate, _ = server.certificates.client_certificate(*user)
-        self._certificate = x509.load_pem_x509_certificate(certificate).public_bytes(
-            serialization.Encoding.DER
-        )
+        self._certificate: bytes | None = x509.load_pem_x509_certificate(
+            certificate
+        ).public_bytes(serialization.Encoding.DER)
+
+    def present(self, certificate: bytes | None) -> None:
+        """Show another certificate (DER) from now on, or none."""
+        self._certificate = certificate
 
     async def request(
         self, method: str, path: str, headers: dict[str, str], body: bytes

@@ -76,6 +76,13 @@ class WitnessRuntime(NotingRuntime):
             (self.disk / known.id.replace(":", "-")).unlink(missing_ok=True)
         await super().remove_image(image)
 
+    async def stop_container(self, container_id: str, timeout: float) -> None:
+        """Noted, by pod and name, with the seconds that it is given."""
+        status = await self.container_status(container_id)
+        name = status.metadata.name
+        self.calls.append(("stop", status.labels.get(POD_NAME, ""), name, int(timeout)))
+        await super().stop_container(container_id, timeout)
+
     async def remove_container(self, container_id: str) -> None:
         """Noted, by pod, name and attempt."""
         for each in await self.list_containers():

@@ -8,5 +8,5 @@ from lifecycle.agreements.apiserver.audited import audit_agreement, short
 def test_the_same_events_under_both_policies() -> None:
     table = audit_agreement()
     assert [f"{question}{difference}" for question, difference in table.unexplained] == []
-    assert len(table.computed) == 72
+    assert len(table.computed) == 76
     assert 10 < sum(row.cluster == short([]) for row in table.computed) < 30

@@ -8,4 +8,4 @@ from lifecycle.agreements.kubelet.image_collection import image_collection_agree
 def test_as_many_images_go_and_the_same_is_said() -> None:
     table = image_collection_agreement()
     assert [f"{question}{difference}" for question, difference in table.unexplained] == []
-    assert len(table.computed) == 14
+    assert len(table.computed) == 22

@@ -13,7 +13,7 @@ from lifecycle.agreements.kubelet.node_admission import cgroup_agreement, node_a
 def test_ours_takes_and_refuses_the_same_pods() -> None:
     table = node_admission_agreement()
     assert [f"{question}{difference}" for question, difference in table.unexplained] == []
-    assert len(table.computed) == 24
+    assert len(table.computed) == 45
 
 
 def test_every_group_has_the_recorded_values() -> None:

@@ -8,4 +8,4 @@ from lifecycle.agreements.kubelet.pull_secrets import pull_secrets_agreement
 def test_ours_shows_the_same_passwords_in_the_same_order() -> None:
     table = pull_secrets_agreement()
     assert [f"{question}{difference}" for question, difference in table.unexplained] == []
-    assert len(table.computed) == 51
+    assert len(table.computed) == 56

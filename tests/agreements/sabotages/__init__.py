@@ -8,6 +8,8 @@ from tests.agreements.sabotages import (
     kubectl,
     network,
     node,
+    on_the_edge,
+    settings,
     workloads,
 )
 from tests.agreements.sabotages.judged import Judged
@@ -20,5 +22,7 @@ JUDGED: tuple[Judged, ...] = (
     *kubectl.JUDGED,
     *network.JUDGED,
     *node.JUDGED,
+    *on_the_edge.JUDGED,
+    *settings.JUDGED,
     *workloads.JUDGED,
 )

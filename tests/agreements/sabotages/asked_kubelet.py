@@ -13,6 +13,7 @@ import pytest
 
 from lifecycle.agreements.apiserver.aggregated_servers import aggregation_agreement
 from lifecycle.agreements.asked_programs import asked
+from lifecycle.agreements.kubelet.configured import configured_agreement
 from lifecycle.agreements.kubelet.cpus import cpu_agreement
 from lifecycle.agreements.kubelet.evicted_pods import evicted_pods_agreement
 from lifecycle.agreements.kubelet.image_collection import image_collection_agreement
@@ -25,12 +26,11 @@ from lifecycle.agreements.kubelet.troubled import troubled_agreement
 from lifecycle.apiserver.aggregation.availability import PASSED
 from lifecycle.kubelet.cm.cpumanager.cpu_assignment import NotEnoughCPUsError
 from lifecycle.kubelet.cm.cpumanager.cpu_manager import CPUManager
-from lifecycle.kubelet.images.image_gc_manager import ImageGCManager
 from lifecycle.kubelet.images.image_manager import ImageError, ImageManager
 from lifecycle.kubelet.volume.atomic_writer import AtomicWriter
 from lifecycle.kubelet.volume.payloads import VolumeError
 from lifecycle.kubelet.volumemanager.volume_manager import VolumeManager
-from tests.agreements.sabotages.judged import Answers, Install, IsSpoilt, Judged, Sabotage, called
+from tests.agreements.sabotages.judged import Answers, Install, IsSpoilt, Judged, Sabotage, called, listed
 from tests.claims.broken.breakage import Breakage, Wrapped, afterwards, constant
 
 
@@ -89,7 +89,7 @@ def _admitted_pods() -> list[str]:
 
 
 def other_answers(monkeypatch: pytest.MonkeyPatch, spoilt: IsSpoilt) -> None:
-    """Refusals in other words; of those who were let in, nobody says that they run."""
+    """Refusals in other words; of those who were let in, nobody says that they run, or ended well."""
     names = _admitted_pods()
     by_name(
         "kubelet.allocation.allocation_manager.can_admit_pod",
@@ -99,7 +99,7 @@ def other_answers(monkeypatch: pytest.MonkeyPatch, spoilt: IsSpoilt) -> None:
     by_name(
         "kubelet.kubelet_pods.api_pod_status._phase",
         lambda pod, *_: names.index(pod["metadata"]["name"]),
-        lambda phase: "Pending" if phase == "Running" else phase,
+        lambda phase: {"Running": "Pending", "Succeeded": "Failed"}.get(phase, phase),
     )(monkeypatch, spoilt)
 
 
@@ -176,22 +176,6 @@ def written_once(real: Any) -> Any:
     return write
 
 
-def says_more(monkeypatch: pytest.MonkeyPatch, spoilt: IsSpoilt) -> None:
-    """Some kubelets complain, whatever their disk is like."""
-    number = iter(range(1 << 30))
-
-    def make(real: Any) -> Any:
-        def manager(runtime: Any, images: Any, now: Any, stats: Any, event: Any, policy: Any) -> ImageGCManager:
-            if spoilt(next(number)):
-                event("Warning", "InvalidDiskCapacity", "invalid capacity 0 on image filesystem")
-            made: ImageGCManager = real(runtime, images, now, stats, event, policy)
-            return made
-
-        return manager
-
-    Breakage("", "agreements.kubelet.image_collection.ImageGCManager", Wrapped(make), ()).apply(monkeypatch)
-
-
 def other_findings(monkeypatch: pytest.MonkeyPatch, spoilt: IsSpoilt) -> None:
     """Some servers are missing for another reason."""
     names = [each.answer["name"] for each in asked(None, "aggregated")]
@@ -228,6 +212,10 @@ def all_alike(real: Any) -> Any:
         return [given[pod["metadata"]["name"]] for pod in real(plain, usages, resource)]
 
     return rank
+
+
+def in_other_words(real: Any) -> Any:
+    return lambda self, kind, reason, message: real(self, kind, reason, f"{message}!")
 
 
 BOTH = "two kubelets were asked, set up differently"
@@ -316,8 +304,14 @@ JUDGED = (
                 "priorities count for nothing",
                 "kubelet.eviction.eviction_manager.rank",
                 Wrapped(all_alike),
-                (r"\| (asks-for-nothing|within|important|unimportant|unimportant-within)$",),
+                (r"\| (asks-for-nothing|within|important|unimportant|unimportant-within|exactly-what-it-asks)$",),
                 because="who counts for more or less than others goes at another time, and others in between",
+            ),
+            Sabotage(
+                "too little of another resource",
+                "agreements.kubelet.evicted_pods._Telling.node_event",
+                Wrapped(in_other_words),
+                ("of the node$",),
             ),
             Sabotage(
                 "that a pod is evicted is told twice",
@@ -330,7 +324,7 @@ JUDGED = (
         answers=(
             Answers(
                 "what becomes of each pod",
-                "",
+                r"eviction \|",
                 called(
                     "agreements.kubelet.evicted_pods.after", lambda after, *_: {**after, "turn": after["turn"] + 100}
                 ),
@@ -380,7 +374,17 @@ JUDGED = (
                 "down to the upper mark is enough",
                 "kubelet.images.image_gc_manager.amount_to_free",
                 afterwards(lambda amount, stats, policy: amount and 1),
-                ("exactly at the mark", "none either", "some are", "used and", "above", "brim"),
+                (
+                    "exactly at",
+                    "none either",
+                    "some are",
+                    "used and",
+                    "above",
+                    "brim",
+                    "formerly",
+                    "four are",
+                    "some have",
+                ),
                 because="each of these disks is above its mark, and has more than one image that may go",
             ),
             Sabotage(
@@ -391,7 +395,16 @@ JUDGED = (
                 because="on each of these disks it is not enough",
             ),
         ),
-        answers=(Answers("what is said", "", says_more),),
+        answers=(
+            Answers(
+                "what goes",
+                "",
+                called(
+                    "agreements.kubelet.image_collection.after",
+                    lambda after, *_: {**after, "removed": after["removed"] + 1},
+                ),
+            ),
+        ),
     ),
     Judged(
         "volume_agreement",
@@ -401,7 +414,7 @@ JUDGED = (
                 "what has changed is not written again",
                 "kubelet.volume.atomic_writer.AtomicWriter.write",
                 Wrapped(written_once),
-                (r"after \| (?!empty|optional)",),
+                (r"after \| (?!empty|optional|fields|limits|config-map-(item-mode|immutable))",),
                 because="six volumes change",
             ),
             Sabotage(
@@ -440,6 +453,7 @@ JUDGED = (
                     r"whole cores only \| (?!shares|one)",
                     r"one thread in each core \| (?!shares)",
                     r"nobody on what is reserved \| (?!shares)",
+                    r"more than one, and not whole \| (two|a-thousandth-more)",
                 ),
                 because="from the first pod on that has CPUs of its own the others run elsewhere",
             ),
@@ -496,11 +510,22 @@ JUDGED = (
                 "whatever is here is everybody's",
                 "kubelet.images.image_pull_manager.PullRecords.must_attempt_image_pull",
                 constant(False),
-                ("later, without", "later, wrong", "later, never$"),
+                ("later, without", "later, wrong", "later, never$", "later, words that nobody"),
                 because="each of these pods comes later, and may not use what is here",
             ),
         ),
         answers=(Answers("what becomes of each pod's image", "", other_pulls),),
+    ),
+    Judged(
+        "configured_agreement",
+        configured_agreement,
+        answers=(
+            Answers(
+                "what the runtime is told",
+                "",
+                listed("agreements.kubelet.configured.our_configs", lambda told: {**told, "spoilt": True}),
+            ),
+        ),
     ),
     Judged(
         "node_admission_agreement",

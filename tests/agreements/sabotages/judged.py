@@ -125,3 +125,26 @@ def called(
         Breakage("", target, Wrapped(make), ()).apply(monkeypatch)
 
     return install
+
+
+def listed(target: str, change: Callable[[Any], Any]) -> Install:
+    """Spoils what a function says of all rows at once, in their order; it is all that the table sees, so it is remembered (see
+    `Told`)."""
+
+    def install(monkeypatch: pytest.MonkeyPatch, spoilt: IsSpoilt) -> None:
+        told = Told(install)
+
+        def make(original: Any) -> Any:
+            @wraps(original)
+            def now(*arguments: Any) -> Any:
+                if told.known:
+                    answers = told.again(arguments)
+                else:
+                    told.keep(arguments, answers := original(*arguments))
+                return [change(one) if spoilt(row) else one for row, one in enumerate(answers)]
+
+            return now
+
+        Breakage("", target, Wrapped(make), ()).apply(monkeypatch)
+
+    return install

@@ -129,7 +129,7 @@ JUDGED = (
                 "nobody asks again",
                 "kubectl.request.throttling.MAX_RETRIES",
                 0,
-                ("429 twice", "two seconds", "for ever", "503", "500, a second", "hangs up once"),
+                ("429 twice", "two seconds", "for ever", "503", "500, a second", "hangs up once$", "429, a second,"),
                 because="one number bounds them all",
             ),
             Sabotage(
@@ -138,6 +138,15 @@ JUDGED = (
                 afterwards(lambda _, response: 1 if response.status >= 400 else None),
                 ("no time named", "404", "a date", "two seconds", "no second each"),
                 because="one function reads all answers",
+            ),
+        ),
+        answers=(
+            Answers(
+                "how often it asks",
+                "",
+                called(
+                    "agreements.kubectl.retries._asked", lambda seen, *_: {**seen, "requests": seen["requests"] + 1}
+                ),
             ),
         ),
     ),

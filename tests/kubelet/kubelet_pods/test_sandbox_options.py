@@ -25,6 +25,8 @@ def sandbox(**spec: Any) -> dict[str, Any]:
         ({}, "web"),
         ({"hostname": "front"}, "front"),
         ({"hostname": "front", "subdomain": "pages"}, "front"),
+        ({"subdomain": "pages", "setHostnameAsFQDN": True}, "web.pages.shop.svc.cluster.local"),
+        ({"setHostnameAsFQDN": True}, "web"),
         # it has its node's name, and nobody is to give the node another one
         ({"hostNetwork": True}, ""),
         ({"hostNetwork": True, "hostname": "front"}, ""),

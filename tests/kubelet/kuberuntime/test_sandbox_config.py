@@ -52,13 +52,14 @@ def test_settings_of_the_kernel_are_named_only_if_there_are_some(context: Any, s
     assert sandbox(securityContext=context).linux.get("sysctls") == sysctls
 
 
-def test_ports_are_those_that_the_node_lends() -> None:
+def test_ports_are_all_and_some_are_lent_by_the_node() -> None:
     made = sandbox(
         {"containerPort": 80},
         {"containerPort": 80, "hostPort": 8080},
         {"containerPort": 53, "hostPort": 53, "protocol": "UDP", "hostIP": "10.0.0.1"},
     )
     assert list(made.port_mappings) == [
+        {"protocol": "TCP", "container_port": 80, "host_port": 0, "host_ip": ""},
         {"protocol": "TCP", "container_port": 80, "host_port": 8080, "host_ip": ""},
         {"protocol": "UDP", "container_port": 53, "host_port": 53, "host_ip": "10.0.0.1"},
     ]

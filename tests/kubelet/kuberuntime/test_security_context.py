@@ -222,3 +222,11 @@ def test_the_pause_process_is_in_the_pods_user_namespace() -> None:
         "pid": "CONTAINER",
         "userns_options": {"mode": "POD"},
     }
+
+
+def test_selinux_options_are_the_containers_or_else_the_pods() -> None:
+    ours, own = {"level": "s0"}, {"level": "s1", "role": "r"}
+    of_pod = pod({"seLinuxOptions": ours})
+    assert sandbox_security_context(of_pod)["selinux_options"] == ours
+    assert security_context(of_pod, {"name": "c"})["selinux_options"] == ours
+    assert security_context(of_pod, {"name": "c", "securityContext": {"seLinuxOptions": own}})["selinux_options"] == own

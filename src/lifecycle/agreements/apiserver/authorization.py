@@ -6,8 +6,9 @@ The recording holds some 2,900 SubjectAccessReviews (thirteen users, each asked 
 get those same roles and the same questions.
 
 Where several bindings allow one request, the cluster names whichever its map of
-bindings gave first. So the reason is compared by its place among the bindings that
-really allow the request: one of them is right, anything else is a difference.
+bindings gave first, those for the whole cluster before those of a namespace. So the
+reason is compared by its place among the first of these that really allow the request:
+one of them is right, anything else is a difference.
 """
 
 from __future__ import annotations
@@ -175,12 +176,14 @@ def _in_short(status: Object) -> str:
 def _allowing(
     rbac: RBACAuthorizer, user: UserInfo, info: RequestInfo
 ) -> frozenset[str]:
-    """The reasons of all bindings that allow a request."""
-    return frozenset(
-        grant.reason
-        for grant in rbac.grants(user, info.namespace)
-        if any(rule_allows(rule, info) for rule in grant.rules)
-    )
+    """The reasons of the bindings that allow a request: those for the whole cluster, or
+    those of the namespace if none of them does.
+    """
+    reasons: dict[bool, set[str]] = {True: set(), False: set()}
+    for grant in rbac.grants(user, info.namespace):
+        if any(rule_allows(rule, info) for rule in grant.rules):
+            reasons[not grant.namespace].add(grant.reason)
+    return frozenset(reasons[True] or reasons[False])
 
 
 def _refusals(

@@ -14,7 +14,7 @@ from typing import Any
 from lifecycle.agreements.asked_programs import asked
 from lifecycle.agreements.own_server import own_server
 from lifecycle.api.http.wire import Object
-from lifecycle.api.loop.clock import Clock
+from lifecycle.api.loop.clock import Clock, format_time
 from lifecycle.api.names import NameSource
 from lifecycle.api.resources import resource
 from lifecycle.client.rest import Client
@@ -31,6 +31,7 @@ DEPLOYMENTS, SETS = resource("deployments.apps"), resource("replicasets.apps")
 PREFIX = "deployment.kubernetes.io"
 CAUSE = "kubernetes.io/change-cause"
 LABELS = {"app": "web"}
+TIMES = ("lastUpdateTime", "lastTransitionTime")
 APART = 1.1
 """Seconds between two ReplicaSets: the age of each, in whole seconds, is told apart."""
 TOLD_AFTER = 20.0
@@ -155,6 +156,14 @@ async def _played(cases: list[Object]) -> list[Object]:
                     told = {**made, "status": status_of_set(case, turn)}
                     await client.update(SETS, told, subresource="status")
             await asyncio.sleep(APART)
+        given: list[Object | None] = []
+        for number, case in enumerate(cases):
+            given.append(None)
+            if "status" in case:
+                made = await client.get(DEPLOYMENTS, "web", f"rolled-{number}")
+                given[number] = deployment_status(case, Clock().now())
+                told = {**made, "status": given[number]}
+                await client.update(DEPLOYMENTS, told, subresource="status")
         informers = SharedInformerFactory(client)
         controller = DeploymentController(
             client, informers, clock=Clock(), names=NameSource(1)
@@ -167,8 +176,9 @@ async def _played(cases: list[Object]) -> list[Object]:
                 await client.get(DEPLOYMENTS, "web", room),
                 (await client.list(SETS, room))["items"],
                 (await client.list(resource("events"), room))["items"],
+                given[number],
             )
-            for room in (f"rolled-{number}" for number in range(len(cases)))
+            for number, room in enumerate(f"rolled-{n}" for n in range(len(cases)))
         ]
         running.cancel()
         await asyncio.gather(running, return_exceptions=True)
@@ -176,13 +186,31 @@ async def _played(cases: list[Object]) -> list[Object]:
         return seen
 
 
-def after(seen: Object, sets: list[Any], events: list[Any]) -> Object:
-    """What is left of the ReplicaSets, what the status says without its times, and what
-    was told, in order.
+def deployment_status(case: Object, now: float) -> Object:
+    """What a Deployment says of itself before its controller comes."""
+    progress = case["progress"]
+    condition = {
+        "type": "Progressing",
+        "status": progress["status"],
+        "reason": progress["reason"],
+        "message": "as somebody says",
+        "lastUpdateTime": format_time(now - progress["updated"]),
+        "lastTransitionTime": format_time(now - progress["since"]),
+    }
+    return {**case["status"], "observedGeneration": 1, "conditions": [condition]}
+
+
+def after(
+    seen: Object, sets: list[Any], events: list[Any], given: Object | None
+) -> Object:
+    """What is left of the ReplicaSets, what the status says, and what was told, in
+    order. Of times only whether they are those that were `given` before.
     """
     status = seen["status"]
+    times = {each[key] for each in (given or {}).get("conditions", ()) for key in TIMES}
     conditions = [
         {key: each[key] for key in ("type", "status", "reason", "message")}
+        | {key: each[key] in times for key in TIMES}
         for each in status.get("conditions") or ()
     ]
     counts = {key: value for key, value in status.items() if key != "conditions"}

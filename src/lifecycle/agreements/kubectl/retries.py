@@ -43,10 +43,10 @@ class _Scripted:
         """See `Transport`."""
 
 
-async def _asked(script: list[tuple[int, str]]) -> Object:
+async def _asked(method: str, script: list[tuple[int, str]]) -> Object:
     inner = _Scripted(script)
     transport: Any = RetryTransport(inner, TokenBucket(QPS, BURST))
-    request = Request("GET", "/version", {}, {}, b"")
+    request = Request(method, "/version", {}, {}, b"")
     try:
         succeeded = (await transport.round_trip(request)).status < 400
     except ConnectionFailed:
@@ -75,7 +75,8 @@ def retries_agreement(programs: ProgramAnswers | None = None) -> AgreementTable:
         ),
     )
     for each in asked:
-        ours = on_virtual_time(_asked(each.answer["script"]))
+        case = each.answer
+        ours = on_virtual_time(_asked(case.get("method", "GET"), case["script"]))
         theirs = {key: each.answer[key] for key in ours}
         here, there = (f"{side['requests']} requests" for side in (ours, theirs))
         what = each.question.partition("/")[2]

@@ -13,6 +13,8 @@ from __future__ import annotations
 import asyncio
 import re
 from collections import defaultdict
+from collections.abc import Iterator
+from dataclasses import dataclass
 from typing import Any
 
 from lifecycle.agreements.asked_programs import asked
@@ -25,6 +27,7 @@ from lifecycle.compare.program_answers import ProgramAnswers
 from lifecycle.kubelet.container.ref import NoEvents
 from lifecycle.kubelet.eviction.eviction_manager import EvictionManager, NodePressure
 from lifecycle.kubelet.eviction.thresholds import parse_thresholds
+from lifecycle.kubelet.kuberuntime.container_killer import MINIMUM_GRACE_PERIOD
 from lifecycle.kubelet.stats.summary import (
     ContainerUsage,
     Observation,
@@ -53,8 +56,11 @@ def evicted_pods_agreement(programs: ProgramAnswers | None = None) -> AgreementT
     )
     ours = our_evictions(scene.answer)
     for name, theirs in scene.answer["after"].items():
-        mine = ours[name]
+        mine = ours.pods[name]
         table.add("eviction", name, _short(mine), _short(theirs), compare(mine, theirs))
+    told, recorded = ours.node, scene.answer["node"]
+    words = ", ".join(told), ", ".join(recorded)
+    table.add("told", "of the node", *words, compare(told, recorded))
     return table
 
 
@@ -69,10 +75,15 @@ def available(after: Object) -> int:
 
 
 class _Telling(NoEvents):
-    """Keeps what is told of pods, by name."""
+    """Keeps what is told of pods, by name, and of the node."""
 
     def __init__(self) -> None:
         self.told: defaultdict[str, list[str]] = defaultdict(list)
+        self.of_the_node: set[str] = set()
+
+    def node_event(self, kind: str, reason: str, message: str) -> None:
+        """Keep it."""
+        self.of_the_node.add(f"{kind} {reason}: {message}")
 
     def pod_event(
         self, pod: Object, kind: str, reason: str, message: str, container: str
@@ -81,13 +92,22 @@ class _Telling(NoEvents):
         self.told[pod["metadata"]["name"]].append(f"{kind} {reason}: {message}")
 
 
-def our_evictions(scene: Object) -> dict[str, Object]:
-    """What becomes of each pod, with our eviction manager."""
+@dataclass(slots=True, frozen=True)
+class Evictions:
+    """What becomes of each pod, and what is told of the node."""
 
-    async def play() -> dict[str, Object]:
+    pods: dict[str, Object]
+    node: list[str]
+
+
+def our_evictions(scene: Object) -> Evictions:
+    """What becomes of it all, with our eviction manager."""
+
+    async def play() -> Evictions:
         pods = {pod["metadata"]["name"]: pod for pod in scene["pods"]}
         left = dict(pods)
         turns: list[tuple[str, Object]] = []
+        graces: dict[str, int] = {}
         capacity = parse_quantity(scene["machine"]["capacity"]["memory"]).value()
         seen = [
             available(each)
@@ -109,6 +129,7 @@ def our_evictions(scene: Object) -> dict[str, Object]:
         def evict(pod: Object, failed: Any, grace_period: float) -> bool:
             name = pod["metadata"]["name"]
             turns.append((name, failed({"phase": "Running"})))
+            graces[name] = int(max(grace_period, MINIMUM_GRACE_PERIOD))
             del left[name]
             return True
 
@@ -126,12 +147,17 @@ def our_evictions(scene: Object) -> dict[str, Object]:
             pass
         order = [name for name, _ in turns]
         ended = dict(turns)
-        return {
+        after_all = {
             name: after(
-                order, name, ended.get(name) or {"phase": "Running"}, telling.told[name]
+                order,
+                name,
+                ended.get(name) or {"phase": "Running"},
+                telling.told[name],
+                graces.get(name),
             )
             for name in scene["after"]
         }
+        return Evictions(after_all, sorted(telling.of_the_node))
 
     return on_virtual_time(play())
 
@@ -140,9 +166,34 @@ async def _nothing() -> None:
     """The node is not asked."""
 
 
-def after(order: list[str], name: str, status: Object, told: list[str]) -> Object:
-    """Whose turn it was, from 1 (0: nobody evicted it), what its status says, and what
-    was told of its eviction, each time that it was.
+def stopped(runtime: Any) -> Iterator[tuple[str, str, int]]:
+    """Each container that the runtime was told to stop: its name, its pod's, and the
+    seconds that it was given.
+    """
+    for call, *rest in runtime.calls:
+        if call == "stop":
+            pod, name, seconds = rest
+            yield name, pod, seconds
+
+
+def node_events(events: list[Any]) -> list[str]:
+    """What was told of a node about eviction."""
+    return sorted(
+        {
+            f"{event['type']} {event['reason']}: {event['message']}"
+            for event in events
+            if event["involvedObject"]["kind"] == "Node"
+            and event["reason"].startswith("Eviction")
+        }
+    )
+
+
+def after(
+    order: list[str], name: str, status: Object, told: list[str], grace: int | None
+) -> Object:
+    """Whose turn it was, from 1 (0: nobody evicted it), what its status says, what was
+    told of its eviction, each time that it was, and how many seconds its containers
+    were given (of which no container gets fewer than two).
     """
     target = [
         {key: each[key] for key in ("status", "reason", "message")}
@@ -152,4 +203,10 @@ def after(order: list[str], name: str, status: Object, told: list[str]) -> Objec
     said = {k: status[k] for k in ("phase", "reason", "message") if k in status}
     turn = order.index(name) + 1 if name in order else 0
     events = [text.strip() for text in told]
-    return {"turn": turn, "status": said, "disruption": target, "told": events}
+    return {
+        "turn": turn,
+        "status": said,
+        "disruption": target,
+        "told": events,
+        "grace": grace,
+    }

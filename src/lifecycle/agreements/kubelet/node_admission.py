@@ -11,6 +11,7 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Mapping
+from itertools import groupby
 from pathlib import Path
 from typing import Any
 
@@ -50,8 +51,8 @@ def node_admission_agreement(programs: ProgramAnswers | None = None) -> Agreemen
         "lifecycle",
         f"{pods[0].program}, asked directly",
         lambda table: (
-            f"{len(pods)} pods come to a node that no scheduler chose for them. The"
-            f" real kubelet refused {refused} of them; ours gets the same pods:"
+            f"{len(pods)} pods come to nodes that no scheduler chose for them. The"
+            f" real kubelets refused {refused} of them; ours get the same pods:"
             f" {table.outcome('answers')}, words included."
         ),
         telling="no-half-left",
@@ -71,8 +72,16 @@ def _short(status: Object) -> str:
 
 
 def our_statuses(asked: list[Object]) -> list[Object]:
-    """What our kubelet says of the pods, which come one after the other."""
+    """What our kubelets say of the pods, which come one after the other to nodes that
+    are set up in different ways.
+    """
+    statuses: list[Object] = []
+    for _, node in groupby(asked, lambda each: each["settings"]):
+        statuses += _statuses(list(node))
+    return statuses
 
+
+def _statuses(asked: list[Object]) -> list[Object]:
     async def scene(node: OneNode) -> list[Object]:
         statuses = []
         for each in asked:
@@ -84,7 +93,8 @@ def our_statuses(asked: list[Object]) -> list[Object]:
             )
         return statuses
 
-    return _on_node(asked[0], scene)
+    played: list[Object] = _on_node(asked[0], scene)
+    return played
 
 
 async def _come(node: OneNode, pod: Object) -> None:
@@ -105,6 +115,7 @@ def _on_node(asked: Object, scene: Any) -> Any:
         capacity=asked["machine"]["capacity"],
         eviction_hard=parse_thresholds(EVICTION_HARD),
         allowed_unsafe_sysctls=settings.get("allowedUnsafeSysctls", ()),
+        taints=settings.get("registerWithTaints", ()),
     )
 
 

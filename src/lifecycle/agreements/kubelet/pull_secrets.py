@@ -81,10 +81,22 @@ def our_pulls(furniture: Object, asked: list[Object]) -> list[Object]:
             node.runtime.images.private = {
                 place: (user, word) for place, (user, word) in each["private"].items()
             }
+            for secret in each["secrets"]:
+                await _put(node, secret)
             answers.append(await _pulled(node, node.runtime, each["pod"]))
         return answers
 
     return on_one_node(scene, runtime=WitnessRuntime)
+
+
+async def _put(node: OneNode, secret: Object) -> None:
+    """Make it, or make it so."""
+    kind, name = resource("secrets"), secret["metadata"]["name"]
+    there = await node.admin.list(kind, "default")
+    if any(each["metadata"]["name"] == name for each in there["items"]):
+        await node.admin.patch(kind, name, "default", {"data": secret["data"]})
+    else:
+        await node.admin.create(kind, secret, "default")
 
 
 async def _pulled(node: OneNode, runtime: WitnessRuntime, pod: Object) -> Object:

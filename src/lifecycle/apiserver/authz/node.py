@@ -80,7 +80,7 @@ class NodeAuthorizer:
             ),
             ("", "persistentvolumeclaims"): self._claim,
             ("", "persistentvolumes"): lambda node, info: self._get(node, "pv", info),
-            ("", "serviceaccounts"): self._token,
+            ("", "serviceaccounts"): self._service_account,
             ("", "nodes"): self._node,
             ("", "pods"): self._pod,
             ("coordination.k8s.io", "leases"): self._lease,
@@ -157,7 +157,10 @@ class NodeAuthorizer:
             return _no("can only get/update/patch this type")
         return self._related(node, "pvc", info)
 
-    def _token(self, node: str, info: RequestInfo) -> Verdict:
+    def _service_account(self, node: str, info: RequestInfo) -> Verdict:
+        """Those of its own pods: to read for credential providers, and for tokens."""
+        if info.verb == "get" and not info.subresource:
+            return self._read_namespaced(node, "serviceaccount", info)
         if info.verb != "create" or not info.name:
             return _no("can only create tokens for individual service accounts")
         if info.subresource != "token":
@@ -197,7 +200,7 @@ class NodeAuthorizer:
         if info.verb in ("get", "update", "patch", "delete"):
             return self._related(node, "resourceslice", info)
         if info.verb in ("watch", "list", "deletecollection"):
-            if _selects(info.field_selector, "nodeName", node):
+            if _selects(info.field_selector, "spec.nodeName", node):
                 return ALLOW
             return _no(
                 "can only list/watch/deletecollection resourceslices with nodeName"

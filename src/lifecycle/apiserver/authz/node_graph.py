@@ -9,8 +9,8 @@ cache knows the pods of each node, which are some dozens however large the clust
 and a question is answered by looking at them.
 
 Upstream: `plugin/pkg/auth/authorizer/node/graph.go` (`Graph.AddPod`, `AddPV`),
-`pkg/api/v1/pod/util.go` (`VisitPodSecretNames`), v1.36. Left out: resource slices (a
-node reaches its own by field selector), volume plugins other than CSI with secrets.
+`pkg/api/v1/pod/util.go` (`VisitPodSecretNames`), v1.36. Left out: volume plugins other
+than CSI with secrets.
 """
 
 from __future__ import annotations
@@ -35,6 +35,7 @@ class NodeGraph:
         self._pods = resource("pods")
         self._volumes = resource("persistentvolumes")
         self._attachments = resource("volumeattachments.storage.k8s.io")
+        self._slices = resource("resourceslices.resource.k8s.io")
 
     def has_path(self, node: str, kind: str, namespace: str, name: str) -> bool:
         """Whether an object (kind in upstream's words: `secret`, `configmap`, `pvc`, …)
@@ -44,9 +45,10 @@ class NodeGraph:
             return self._runs_on(namespace, name, node)
         if kind == "pv":
             return self._volume_leads_to(node, name)
-        if kind == "volumeattachment":
-            attachment = self._reader.get(self._attachments, "", name)
-            return attachment is not None and attachment["spec"].get("nodeName") == node
+        if kind in ("volumeattachment", "resourceslice"):
+            of = self._slices if kind == "resourceslice" else self._attachments
+            names_it = self._reader.get(of, "", name)
+            return names_it is not None and names_it["spec"].get("nodeName") == node
         if self._needed(node, kind, namespace, name):
             return True
         return kind == "secret" and self._volume_needs_secret(node, namespace, name)

@@ -33,7 +33,10 @@ def process_impersonation_headers(headers: dict[str, str]) -> UserInfo | None:
     """Whom the headers ask to be, exactly as they say it; None if nobody. Raises
     StatusError 400 for a group without a user.
     """
-    name, uid = headers.get(USER_HEADER, ""), headers.get(UID_HEADER, "")
+    name, uid = (  # of these the first line counts, as in Go
+        headers.get(key, "").partition(SEPARATOR)[0]
+        for key in (USER_HEADER, UID_HEADER)
+    )
     groups = (
         tuple(headers[GROUP_HEADER].split(SEPARATOR)) if GROUP_HEADER in headers else ()
     )

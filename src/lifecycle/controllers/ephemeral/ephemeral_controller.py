@@ -31,7 +31,7 @@ from lifecycle.controllers.storageprotection.protection_controllers import (
     ephemeral_claim_name,
 )
 
-WORKERS = 10
+WORKERS = 5
 BY_CLAIM = "ephemeral-claim"
 """Pods by the claims that are made for them, `namespace/name`."""
 

@@ -60,8 +60,8 @@ def eviction_message(
         f" {_format_available(seen.available, resource)}. "
     )
     for container in [
-        *(pod["spec"].get("initContainers") or ()),
         *pod["spec"]["containers"],
+        *(pod["spec"].get("initContainers") or ()),
     ]:
         used = usage.containers.get(container["name"]) if usage is not None else None
         if used is None:

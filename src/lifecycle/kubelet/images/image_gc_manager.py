@@ -138,6 +138,8 @@ class ImageGCManager:
         self._node_event = node_event
         self.policy = policy or ImageGCPolicy()
         self.image_records: dict[str, ImageRecord] = {}
+        self.failure = ""
+        """Why the last collection was not enough; empty: it was."""
 
     async def detect_images(self, detect_time: float) -> set[str]:
         """Write down what is there and what is used; ids of those in use."""
@@ -167,11 +169,14 @@ class ImageGCManager:
             key=lambda id: (records[id].last_used, records[id].first_detected),
         )
 
-    async def garbage_collect(self, began: float) -> list[str]:
+    async def garbage_collect(
+        self, began: float, stats: FsStats | None = None
+    ) -> list[str]:
         """Remove what is too old, then what is too much; the ids. `began`: since when
         this kubelet has been looking, for nothing is called unused before that.
+        `stats`: what is known of the disk; None: that is to be found out.
         """
-        now = self._now()
+        now, self.failure = self._now(), ""
         images = await self.images_in_eviction_order(now)
         removed = []
         if self.policy.max_age and now - began > self.policy.max_age:
@@ -179,10 +184,10 @@ class ImageGCManager:
                 images.remove(image)
                 if await self._free_image(image) is not None:
                     removed.append(image)
-        stats = await self._fs_stats()
+        stats = stats or await self._fs_stats()
         if not stats.capacity:
-            message = "invalid capacity 0 on image filesystem"
-            self._node_event("Warning", "InvalidDiskCapacity", message)
+            self.failure = "invalid capacity 0 on image filesystem"
+            self._node_event("Warning", "InvalidDiskCapacity", self.failure)
             return removed
         wanted = amount_to_free(stats, self.policy)
         freed = 0
@@ -196,14 +201,14 @@ class ImageGCManager:
             if freed >= wanted:
                 break
         if freed < wanted:
-            message = (
+            self.failure = (
                 "Insufficient free disk space on the node's image filesystem"
                 f" ({usage_percent(stats)}% of {format_size(stats.capacity)} used)."
                 " Failed to free sufficient space by deleting unused images (freed"
                 f" {freed} bytes). Investigate disk usage, as it could be used by"
                 " active images, logs, volumes, or other data."
             )
-            self._node_event("Warning", "FreeDiskSpaceFailed", message)
+            self._node_event("Warning", "FreeDiskSpaceFailed", self.failure)
         return removed
 
     def _too_old(self, image: str, now: float) -> bool:
@@ -221,16 +226,23 @@ class ImageGCManager:
 
     async def run(self) -> None:
         """Look, and collect, until cancelled. What was there before the first look came
-        at an unknown time, so it is not spared.
+        at an unknown time, so it is not spared. The first collection comes before
+        anybody knows how large the disk is; one that fails after another is told once
+        more. Upstream: `StartGarbageCollection`.
         """
         began = self._now()
         try:
             await self.detect_images(-math.inf)
         except RuntimeServiceError as error:
             log.debug("images not looked at: %s", error)
+        failed, known = False, [FsStats(0, 0)]
         while not self.policy.never:
-            await asyncio.sleep(IMAGE_GC_PERIOD)
             try:
-                await self.garbage_collect(began)
+                await self.garbage_collect(began, known.pop() if known else None)
             except (RuntimeServiceError, OSError) as error:
+                self.failure = str(error)
                 log.debug("images not collected: %s", error)
+            if failed and self.failure:
+                self._node_event("Warning", "ImageGCFailed", self.failure)
+            failed = bool(self.failure)
+            await asyncio.sleep(IMAGE_GC_PERIOD)

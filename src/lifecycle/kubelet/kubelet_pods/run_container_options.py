@@ -173,7 +173,9 @@ class ContainerOptions:
         """`hostname`, `dns_config`, `cgroup_parent` and `logs` of a pod's sandbox.
         `warn`: told of limits exceeded.
         """
-        hostname, _ = host_name_and_domain(pod, self._cluster_domain)
+        hostname, domain = host_name_and_domain(pod, self._cluster_domain)
+        if pod["spec"].get("setHostnameAsFQDN") and domain:
+            hostname = f"{hostname}.{domain}"
         return {
             "hostname": "" if pod["spec"].get("hostNetwork") else hostname,
             "dns_config": _dns_config(

@@ -233,12 +233,11 @@ def generate_pod_sandbox_config(
         {
             "protocol": port.get("protocol", "TCP"),
             "container_port": port["containerPort"],
-            "host_port": port["hostPort"],
+            "host_port": port.get("hostPort", 0),
             "host_ip": port.get("hostIP", ""),
         }
         for container in spec["containers"]
         for port in container.get("ports") or ()
-        if port.get("hostPort")
     ]
     linux: dict[str, Any] = {
         "security_context": sandbox_security_context(pod, userns),

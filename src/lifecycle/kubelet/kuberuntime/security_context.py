@@ -161,6 +161,9 @@ def security_context(
         "supplementalGroupsPolicy"
     ) == "Strict":
         context["supplemental_groups_policy"] = "Strict"
+    selinux = run_as(pod, container, "seLinuxOptions")
+    if selinux:
+        context["selinux_options"] = dict(selinux)
     if own.get("readOnlyRootFilesystem"):
         context["readonly_rootfs"] = True
     if own.get("allowPrivilegeEscalation") is False:
@@ -210,6 +213,8 @@ def sandbox_security_context(
         for container in containers
     ):
         sandbox_context["privileged"] = True
+    if context.get("seLinuxOptions"):
+        sandbox_context["selinux_options"] = dict(context["seLinuxOptions"])
     for key, field in (("runAsUser", "run_as_user"), ("runAsGroup", "run_as_group")):
         if context.get(key) is not None:
             sandbox_context[field] = {"value": context[key]} if context[key] else {}

@@ -29,6 +29,9 @@ from lifecycle.apiserver.registry.rest.object_meta import (
 )
 from lifecycle.apiserver.registry.rest.strategy import Strategy
 
+NAMELESS = "[]"
+"""How upstream writes the path of a field that has no name."""
+
 
 def validate(config_map: Object) -> list[FieldError]:
     """Keys that can be file names, in one of the two bags; a megabyte at most."""
@@ -53,7 +56,7 @@ def validate(config_map: Object) -> list[FieldError]:
         ]
         size += decoded_size(value)
     if size > MAX_SIZE:
-        errors.append(too_long("", MAX_SIZE))
+        errors.append(too_long(NAMELESS, MAX_SIZE))
     return errors
 
 

@@ -7,6 +7,7 @@ Upstream: `apimachinery/pkg/api/validation/generic.go` (`ValidateNonnegativeFiel
 
 from __future__ import annotations
 
+import re
 from typing import Any
 
 from lifecycle.api.field_errors import FieldError, Named, invalid
@@ -14,6 +15,7 @@ from lifecycle.api.http.wire import Object
 from lifecycle.api.validation import content
 
 MAX_INT32 = 2147483647
+INTEGER = re.compile(r"[+-]?[0-9]+")
 NOT_NEGATIVE = "must be greater than or equal to 0"
 
 
@@ -63,7 +65,11 @@ def validate_not_over_100_percent(value: Any, path: str) -> list[FieldError]:
 
 
 def int_or_percent_value(value: Any) -> int:
-    """The number, or the percentage without its sign; 0 for what is neither."""
+    """The number, or the percentage without its sign, or the number that a text is; 0
+    for what is none of these.
+    """
     if isinstance(value, str):
-        return 0 if content.percent(value) else int(value[:-1])
+        if not content.percent(value):
+            return int(value[:-1])
+        return int(value) if INTEGER.fullmatch(value) else 0
     return value or 0

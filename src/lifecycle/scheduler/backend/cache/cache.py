@@ -35,6 +35,7 @@ class Cache:
         self._changed: set[str] = set()
         self._layout_changed = True
         self._image_nodes: dict[str, int] = {}
+        self._image_sizes: dict[str, int] = {}
         """On how many nodes an image is."""
 
     def __contains__(self, key: str) -> bool:
@@ -129,13 +130,13 @@ class Cache:
             info = self.nodes[name] = NodeInfo(node)
             self._tree.add_node(name, zone_key(info.labels))
             self._layout_changed = True
-            self._count_images((), info.images)
+            self._count_images((), info)
             return info
         known, zone = info.node is not None, zone_key(info.labels)
         images = info.images if known else {}
         info.set_node(node)
         self._changed.add(name)
-        self._count_images(images, info.images)
+        self._count_images(images, info)
         if not known or zone != zone_key(info.labels):
             if known:
                 self._tree.remove_node(name, zone)
@@ -151,28 +152,34 @@ class Cache:
             return
         self._tree.remove_node(name, zone_key(info.labels))
         if info.node is not None:
-            self._count_images(info.images, ())
+            self._count_images(info.images, None)
         info.remove_node()
         self._changed.discard(name)
         self._layout_changed = True
         if not info.pods:
             del self.nodes[name]
 
-    def _count_images(self, before: Iterable[str], now: Iterable[str]) -> None:
+    def _count_images(self, before: Iterable[str], info: NodeInfo | None) -> None:
         """A node has other images than before: a new table, as snapshots keep theirs.
-        Upstream: `addNodeImageStates`, `removeNodeImageStates`.
+        An image is as large as the first node said that reported it, everywhere and as
+        long as any node has it. Upstream: `addNodeImageStates`,
+        `removeNodeImageStates`.
         """
+        now = info.images if info is not None else {}
         gone, come = set(before), set(now)
-        if gone == come:
-            return
-        counts = dict(self._image_nodes)
-        for image in gone - come:
-            counts[image] -= 1
-            if not counts[image]:
-                del counts[image]
-        for image in come - gone:
-            counts[image] = counts.get(image, 0) + 1
-        self._image_nodes = counts
+        counts, sizes = self._image_nodes, self._image_sizes
+        if gone != come:
+            counts = dict(counts)
+            for image in gone - come:
+                counts[image] -= 1
+                if not counts[image]:
+                    del counts[image], sizes[image]
+            for image in come - gone:
+                counts[image] = counts.get(image, 0) + 1
+            self._image_nodes = counts
+        sizes |= {image: now[image] for image in come if counts[image] == 1}
+        if info is not None:
+            info.images = {image: sizes[image] for image in now}
 
     # -- the picture -------------------------------------------------------------------
 
