@@ -158,3 +158,21 @@ def test_what_is_refused_is_not_counted_among_what_was_answered() -> None:
 
     assert counted(Fixed(DENY)) == (403, 0)
     assert counted(Fixed(ALLOW)) == (200, 1)
+
+
+@pytest.mark.parametrize("error", ["", "out to lunch"])
+@pytest.mark.parametrize("reason", ["", "because"])
+@pytest.mark.parametrize("decision", list(Decision))
+def test_whoever_allows_is_believed_and_else_an_error_is_the_servers_whatever_was_said_beside_it(
+    decision: Decision, reason: str, error: str
+) -> None:
+    """Upstream: `WithAuthorization`, which looks at the decision first, then at the error, and then refuses."""
+    code, message, noted = answered(Fixed(Verdict(decision, reason, error=error)))
+    if decision is Decision.ALLOW:
+        assert (code, noted) == (200, {"decision": "allow", "reason": reason})
+    elif error:
+        assert (code, noted) == (500, {"reason": "internal error"})
+        assert message.endswith(error)
+    else:
+        assert (code, noted) == (403, {"decision": "forbid", "reason": reason})
+        assert message.endswith(f": {reason}" if reason else '"shop"')
