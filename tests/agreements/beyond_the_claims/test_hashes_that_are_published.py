@@ -1,4 +1,4 @@
-"""By what a client knows that objects would have to be written again: as the recorded servers publish it in their discovery (`storageVersionHash`)."""
+"""By what a client knows that objects would have to be written again: `storageVersionHash` of the recorded servers."""
 
 from __future__ import annotations
 
