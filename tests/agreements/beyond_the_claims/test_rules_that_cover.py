@@ -2,12 +2,17 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import Any
 
 import pytest
 
+from lifecycle.agreements.claim_checks.authorizing import JANE, RBAC
 from lifecycle.api.http.wire import RequestInfo
+from lifecycle.apiserver.authz.authorizer import Decision
 from lifecycle.apiserver.authz.policy_rule import resource_matches, rule_allows_kind
+from lifecycle.apiserver.authz.rbac import RBACAuthorizer
+from lifecycle.apiserver.storage.object_reader import StaticReader
 
 RESOURCES: list[tuple[list[str] | None, str, str, bool]] = [
     # upstream: `evaluation_helpers.go` (`ResourceMatches`) and `TestResourceMatches`
@@ -81,6 +86,9 @@ def path(verb: str, where: str) -> RequestInfo:
         (PATHS, path("get", "/metrics"), False),
         (PATHS, path("get", "/logs/audit"), True),
         (PATHS, path("get", "/logs/b"), False),
+        ({**PATHS, "nonResourceURLs": ["/"]}, path("get", "/"), True),
+        ({**PATHS, "nonResourceURLs": ["/"]}, path("get", "/healthz"), False),
+        (ALL, path("get", "/"), False),
         (PATHS, about("get", "apps", "deployments"), False),  # nor one about paths of resources
         ({**PATHS, "nonResourceURLs": ["*"]}, path("get", "/any/where"), True),
     ],
@@ -90,3 +98,34 @@ def test_a_request_has_to_be_found_in_every_list_of_its_kind(
 ) -> None:
     """Upstream: `rbac.go` (`RuleAllows`)."""
     assert rule_allows_kind(rule, info) is covered
+
+
+NAMED: list[tuple[dict[str, Any], RequestInfo, bool]] = [
+    ({**READ, "resourceNames": ["mine"]}, about("get", "apps", "deployments"), False),
+    ({**READ, "resourceNames": ["mine"]}, replace(about("get", "apps", "deployments"), name="mine"), True),
+    ({**READ, "resourceNames": ["mine"]}, replace(about("get", "apps", "deployments"), name="yours"), False),
+    ({**READ, "resourceNames": []}, replace(about("get", "apps", "deployments"), name="yours"), True),
+    ({**READ, "resourceNames": ["mine"]}, about("list", "apps", "deployments"), False),
+    # paths have no names: what a rule says of them is about resources
+    ({**PATHS, "resourceNames": ["mine"]}, path("get", "/healthz"), True),
+]
+
+
+@pytest.mark.parametrize(("rule", "info", "allowed"), NAMED)
+@pytest.mark.parametrize("others", [[], [{**READ, "resourceNames": ["other"]}], [PATHS]])
+def test_names_narrow_what_a_rule_says_of_resources(
+    rule: dict[str, Any], info: RequestInfo, allowed: bool, others: list[dict[str, Any]]
+) -> None:
+    """Whatever other rules there are beside it. Upstream: `RuleAllows`, `ResourceNameMatches`."""
+    api = f"{RBAC}/v1"
+    role = {"apiVersion": api, "kind": "ClusterRole", "metadata": {"name": "r"}, "rules": [*others, rule]}
+    bound = {
+        "apiVersion": api,
+        "kind": "ClusterRoleBinding",
+        "metadata": {"name": "b"},
+        "roleRef": {"apiGroup": RBAC, "kind": "ClusterRole", "name": "r"},
+        "subjects": [{"kind": "User", "name": "jane", "apiGroup": RBAC}],
+    }
+    by_others = any(rule_allows_kind(each, info) and not each.get("resourceNames") for each in others)
+    verdict = RBACAuthorizer(StaticReader([role, bound])).authorize(JANE, info)
+    assert (verdict.decision is Decision.ALLOW) is (allowed or by_others)
