@@ -176,3 +176,21 @@ def test_whoever_allows_is_believed_and_else_an_error_is_the_servers_whatever_wa
     else:
         assert (code, noted) == (403, {"decision": "forbid", "reason": reason})
         assert message.endswith(f": {reason}" if reason else '"shop"')
+
+
+def test_what_was_decided_is_noted_before_anything_is_done() -> None:
+    """What is logged while an answer is still being given has it, too. Upstream: `WithAuthorization`."""
+    event: Object = {}
+    seen = list[dict[str, str]]()
+
+    async def handler(request: Request) -> Response:
+        seen.append(dict(event["annotations"]))
+        return Response(200, obj={})
+
+    async def ask() -> None:
+        context.audit_event.set(event)
+        request = Request("GET", "/api/v1/namespaces/shop/pods/x", user=JANE, info=asked())
+        await with_authorization(handler, Fixed(Verdict(Decision.ALLOW, "because")))(request)
+
+    on_a_loop(ask())
+    assert seen == [{"authorization.k8s.io/decision": "allow", "authorization.k8s.io/reason": "because"}]
