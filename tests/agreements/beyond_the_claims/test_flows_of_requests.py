@@ -174,3 +174,32 @@ def test_what_no_schema_wants_has_no_mark() -> None:
         )
 
     assert not any("kubernetes-pf" in key.lower() for key in on_virtual_time(main()).headers)
+
+
+@pytest.mark.parametrize("end", ["answers", "fails", "goes away"])
+def test_a_seat_is_given_back_however_a_request_ends(end: str) -> None:
+    """Or a level would have one fewer for ever. Upstream: `Finish`, deferred."""
+
+    async def serves(request: Request) -> Response:
+        await asyncio.sleep(1)
+        if request.path == "/first" and end == "fails":
+            raise ValueError("nobody thought of it")
+        return Response(200, obj={})
+
+    async def main() -> list[int]:
+        control = FlowController(StaticReader([LEVEL, _schema("all", 1, "there", "")]), 1)
+        handler = with_priority_and_fairness(serves, control, 1)
+
+        def asked(path: str) -> Request:
+            info = RequestInfo(True, path, "get", version="v1", resource="pods")
+            return Request("GET", path, info=info, user=UserInfo("jane"))
+
+        first = asyncio.ensure_future(handler(asked("/first")))
+        await asyncio.sleep(0.5)
+        codes = [(await handler(asked("/meanwhile"))).status]
+        if end == "goes away":
+            first.cancel()
+        await asyncio.gather(first, return_exceptions=True)
+        return [*codes, (await handler(asked("/next"))).status]
+
+    assert on_virtual_time(main()) == [429, 200]
