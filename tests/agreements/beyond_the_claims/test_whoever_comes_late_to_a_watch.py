@@ -193,3 +193,27 @@ def test_further_back_than_it_remembers_nobody_can_go() -> None:
         return refused.value.message
 
     assert on_virtual_time(main()) == "too old resource version: 1 (2)"
+
+
+def test_what_cannot_be_shown_to_anybody_is_seen_nonetheless() -> None:
+    """Or whoever wants the newest would wait for it for ever: how far the cache is, is how far the store is. Upstream:
+    `watchCache.processEvent`, `UpdateResourceVersion`.
+    """
+
+    async def main() -> list[int]:
+        played = await _begun()
+        key, behind = "/registry/pods/shop/unreadable", list[int]()
+        for change in (
+            played.store.put(key, b"no object"),
+            played.store.put(key, b"nor this"),
+            played.store.delete(key),
+        ):
+            await change
+            played.cacher.catch_up()
+            behind.append(played.store.revision - played.cacher.revision)
+        await played.step(*HISTORY[0])
+        behind.append(played.store.revision - played.cacher.revision)
+        await played.cacher.stop()
+        return behind
+
+    assert on_virtual_time(main()) == [0, 0, 0, 0]
