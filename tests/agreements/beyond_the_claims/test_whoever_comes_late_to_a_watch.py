@@ -161,14 +161,21 @@ def test_each_is_told_its_own_of_a_change_that_all_are_told_of() -> None:
     on_virtual_time(main())
 
 
+@pytest.mark.parametrize(
+    "after", [None, 0, 3, 5], ids=["whatever it is", "from the first", "from the third", "as it is"]
+)
 @pytest.mark.parametrize(("criteria", "heard"), HEARD.values(), ids=HEARD)
-def test_who_wants_to_see_all_first_sees_what_there_is_and_then_the_rest(criteria: Criteria, heard: list[str]) -> None:
+def test_who_wants_to_see_all_first_sees_what_there_is_and_then_the_rest(
+    criteria: Criteria, heard: list[str], after: int | None
+) -> None:
+    """Whatever has come before: that is in what there is, and is not told once more. Upstream: `sendInitialEvents`."""
+
     async def main() -> None:
         played = await _begun()
         for number, change in enumerate(HISTORY, 1):
             await played.step(*change)
             if number == 5:
-                watcher = played.watch(criteria, None, initial=True)
+                watcher = played.watch(criteria, after, initial=True)
         there: dict[str, str] = {}
         for kind, name, app, revision in (line.split() for line in heard if _revision(line) <= 5):
             there.pop(name, None)
