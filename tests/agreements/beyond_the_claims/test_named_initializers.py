@@ -1,22 +1,17 @@
-"""Which initializers an object has to wait for, in which order; and what the examples of that time did to it."""
+"""Which initializers an object has to wait for, in which order; and when a watch tells of it."""
 
 from __future__ import annotations
 
-import base64
+import asyncio
+from collections.abc import AsyncIterator
 from typing import Any, cast
 
 import pytest
 
+from lifecycle.api.http.wire import WatchFrame
 from lifecycle.api.resources import resource
-from lifecycle.historical.apiserver.initializers import Initializers
-from lifecycle.historical.controllers.initializer_controller import Refused
-from lifecycle.historical.controllers.initializer_examples import (
-    SIDECAR,
-    TEST_NAMESPACE,
-    inject_sidecar,
-    mount_test_certificate,
-    refuse_short_secret,
-)
+from lifecycle.historical.apiserver.initializer_visibility import _watched
+from lifecycle.historical.apiserver.initializers import STATE, Initializers
 
 
 def rule(group: str, version: str, plural: str) -> dict[str, Any]:
@@ -60,58 +55,32 @@ def test_who_cares_about_a_kind_is_waited_for_by_the_names_of_the_configurations
     assert plugin.initializers_for(resource("deployments.apps")) == found
 
 
-def _workload(namespace: str, *names: str, **spec: Any) -> dict[str, Any]:
-    template = {"metadata": {"labels": {"a": "b"}}, "spec": {"containers": [{"name": n} for n in names], **spec}}
-    return {"metadata": {"name": "w", "namespace": namespace}, "spec": {"replicas": 2, "template": template}}
+WAITS, READY = True, False
+TOLD: list[tuple[list[tuple[str, bool]], str]] = [
+    # what becomes of one object, and whether it waits then; what is told of it
+    ([("ADDED", READY), ("MODIFIED", READY), ("DELETED", READY)], "ADDED MODIFIED DELETED"),
+    ([("ADDED", WAITS), ("MODIFIED", WAITS)], ""),
+    ([("ADDED", WAITS), ("MODIFIED", READY), ("MODIFIED", READY)], "ADDED MODIFIED"),
+    ([("ADDED", WAITS), ("MODIFIED", READY), ("DELETED", READY)], "ADDED DELETED"),
+    ([("ADDED", WAITS), ("DELETED", WAITS)], ""),
+    ([("ADDED", WAITS), ("DELETED", READY)], "DELETED"),
+    ([("MODIFIED", READY)], "MODIFIED"),
+]
 
 
-@pytest.mark.parametrize("wanted", [True, False])
-@pytest.mark.parametrize("there", [True, False])
-def test_a_sidecar_is_added_once_to_who_wants_it(wanted: bool, there: bool, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("lifecycle.historical.controllers.initializer_examples.wants_sidecar", lambda _: wanted)
-    workload = _workload("shop", "main", *([SIDECAR["name"]] if there else []), nodeName="x")
-    inject_sidecar(workload)
-    containers = workload["spec"]["template"]["spec"].pop("containers")
-    added = [SIDECAR] if wanted and not there else []
-    assert containers == [{"name": "main"}, *([{"name": SIDECAR["name"]}] if there else []), *added]
-    assert workload["spec"] == {
-        "replicas": 2,
-        "template": {"metadata": {"labels": {"a": "b"}}, "spec": {"nodeName": "x"}},
-    }
+@pytest.mark.parametrize(("history", "told"), TOLD)
+@pytest.mark.parametrize("include", [False, True])
+def test_one_that_has_waited_comes_when_it_waits_no_longer(
+    history: list[tuple[str, bool]], told: str, include: bool
+) -> None:
+    """Whoever wants to see it before is told of everything as it is. As the model of those versions says it."""
 
+    async def stream() -> AsyncIterator[WatchFrame]:
+        for kind, waits in history:
+            notes = {STATE: '{"pending": [{"name": "one"}]}'} if waits else {}
+            yield WatchFrame(kind, {"metadata": {"name": "m", "uid": "u", "annotations": notes}})
 
-def test_a_certificate_is_seen_by_every_container_of_the_test_namespace_and_beside_what_it_sees_already() -> None:
-    workload = _workload(TEST_NAMESPACE, "a", "b", volumes=[{"name": "data"}])
-    workload["spec"]["template"]["spec"]["containers"][0]["volumeMounts"] = [{"name": "data", "mountPath": "/data"}]
-    mount_test_certificate(workload)
-    spec = workload["spec"]["template"]["spec"]
-    own, certificate = spec["volumes"]
-    assert own == {"name": "data"}
-    name = certificate["name"]
-    assert certificate == {"name": name, "secret": {"secretName": name}}
-    first, second = (container["volumeMounts"] for container in spec["containers"])
-    assert first == [{"name": "data", "mountPath": "/data"}, *second]
-    [mount] = second
-    assert (mount["name"], mount["readOnly"]) == (name, True)
-    again = {**spec}
-    mount_test_certificate(workload)
-    assert workload["spec"]["template"]["spec"] == again, "once"
-    elsewhere = _workload("shop", "a")
-    mount_test_certificate(elsewhere)
-    assert elsewhere == _workload("shop", "a")
+    async def main() -> str:
+        return " ".join([frame.type async for frame in _watched(stream(), include)])
 
-
-@pytest.mark.parametrize(("length", "refused"), [(0, True), (19, True), (20, False), (21, False)])
-def test_a_secret_of_fewer_than_twenty_bytes_is_none(length: int, refused: bool) -> None:
-    long = base64.b64encode(b"x" * 40).decode()
-    secret = {"data": {"b": base64.b64encode(b"x" * length).decode(), "a": long, "c": long}}
-    if not refused:
-        refuse_short_secret(secret)
-        return
-    with pytest.raises(Refused, match=f"b has {length} characters, 20 are the least"):
-        refuse_short_secret(secret)
-
-
-def test_a_secret_without_values_is_no_short_one() -> None:
-    for secret in ({}, {"data": None}, {"data": {}}):
-        refuse_short_secret(secret)
+    assert asyncio.run(main()) == (" ".join(kind for kind, _ in history) if include else told)
