@@ -78,3 +78,26 @@ def test_whose_log_is_meant(state: Object, last: Object | None, previous: bool, 
         assert str(refused.value) == which
     else:
         assert container_for_logs("p", status, "c", previous) == which
+
+
+@pytest.mark.parametrize(
+    ("reason", "said"),
+    [
+        ("ContainerCreating", "ContainerCreating"),
+        ("ErrImagePull", "image can't be pulled"),
+        ("ImagePullBackOff", "trying and failing to pull image"),
+        ("CrashLoopBackOff", "CrashLoopBackOff"),
+        ("CreateContainerConfigError", "CreateContainerConfigError"),
+        ("", ""),
+    ],
+)
+@pytest.mark.parametrize("of", ["containerStatuses", "initContainerStatuses", "ephemeralContainerStatuses"])
+def test_why_one_that_never_ran_has_no_log(reason: str, said: str, of: str) -> None:
+    """Upstream: `validateContainerLogStatus`, which has words of its own for an image that does not come."""
+    other = {"name": "other", "containerID": "containerd://other", "state": {"running": {}}}
+    entry = {"name": "c", "state": {"waiting": {"reason": reason} if reason else {}}}
+    status = {"containerStatuses": [other], of: [other, entry]}
+    with pytest.raises(NoLogsError) as refused:
+        container_for_logs("p", status, "c", previous=False)
+    assert str(refused.value) == f'container "c" in pod "p" is waiting to start: {said}'
+    assert container_for_logs("p", status, "other", previous=False) == "other"

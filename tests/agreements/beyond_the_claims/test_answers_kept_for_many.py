@@ -67,3 +67,16 @@ def test_what_was_asked_for_one_type_is_no_answer_to_another(name: str) -> None:
             assert found.setdefault(qtype, (answer.rcode, len(answer.answer))) == (answer.rcode, len(answer.answer))
     assert found["AAAA"][1] == 0
     assert found["A"][1] == 2 * MANY
+
+
+@pytest.mark.parametrize("count", [2, 2 * MANY])
+@pytest.mark.parametrize("qtype", ["A", "SRV"])
+def test_who_asks_after_somebody_who_shouts_is_answered_quietly(count: int, qtype: str) -> None:
+    """Nobody is told how another has spelled the name."""
+    answerer = _answerer(count)
+    asked = "web.shop.svc.cluster.local."
+    answerer.answer(asked.upper(), qtype)
+    answer = answerer.answer(asked, qtype)
+    assert len(answer.answer) >= 2
+    assert {record.name for record in answer.answer} == {asked}
+    assert not any(letter.isupper() for record in answer.answer if qtype == "SRV" for letter in record.data)

@@ -164,3 +164,29 @@ def test_what_was_sent_is_kept_as_it_was_understood() -> None:
     assert kept["spec"]["replicas"] == 1
     assert "unheardOf" not in kept["spec"]
     assert "managedFields" not in kept["metadata"], "what is sent says nothing of who owns what"
+
+
+@pytest.mark.parametrize("rules", [[{"level": "None"}], [], [{"level": "Metadata", "users": ["ann"]}]])
+@pytest.mark.parametrize("end", ["answers", "fails", "streams"])
+def test_of_what_nobody_wants_to_know_nothing_is_written_and_nothing_is_kept(rules: list[Object], end: str) -> None:
+    """However it ends. Upstream: `withAudit`, which does not even decorate the answer; a policy's end is `None`."""
+    lines, events = list[bytes](), list[Any]()
+
+    async def stream() -> AsyncIterator[WatchFrame]:
+        yield WatchFrame("ADDED", {"metadata": {"name": "p"}})
+
+    async def handler(request: Request) -> Response:
+        events.append(context.audit_event.get())
+        context.annotate("a", "note")
+        if end == "fails":
+            raise ValueError("nobody thought of it")
+        return Response(200, obj={}, stream=stream() if end == "streams" else None)
+
+    async def main() -> None:
+        log = AuditLog(AuditPolicy({"rules": rules}), lines.append, Clock())
+        with contextlib.suppress(ValueError):
+            answer = await log.logged(handler, Request("GET", GET.path, info=GET, user=UserInfo("jane", ())))
+            assert answer.status == 200
+
+    on_virtual_time(main())
+    assert (lines, events) == ([], [None])

@@ -9,6 +9,7 @@ import pytest
 
 from lifecycle.api.http.wire import Object
 from lifecycle.api.loop.clock import VIRTUAL_EPOCH, Clock, format_time
+from lifecycle.api.status import failure
 from lifecycle.cluster.rehearsal import on_virtual_time
 from lifecycle.controllers.expectations import ControllerExpectations
 from lifecycle.controllers.pod_control import PodControl
@@ -150,3 +151,43 @@ def test_of_pods_that_are_told_apart_by_nothing_else_the_youngest_goes(ages: dic
 
     on_virtual_time(main())
     assert went == [gone]
+
+
+@pytest.mark.parametrize(("there", "wanted"), [(0, 2), (3, 1), (2, 2)])
+@pytest.mark.parametrize("works", [True, False])
+def test_what_went_wrong_is_told_whether_pods_were_to_come_or_to_go(there: int, wanted: int, works: bool) -> None:
+    """Or it would not be tried again. Upstream: `manageReplicas`, whose error `syncReplicaSet` returns."""
+
+    class Control:
+        async def _do(self, *_: Any) -> None:
+            if not works:
+                raise failure(500, "InternalError", "not today")
+
+        create_pod = delete_pod = _do
+
+    mine = [_pod(str(number), "one") for number in range(there)]
+    template = {"metadata": {"labels": {"a": "b"}}, "spec": {"containers": [{"name": "c"}]}}
+    meta = {"name": "web", "namespace": "default", "uid": "u"}
+    owner: Object = {
+        "apiVersion": "apps/v1",
+        "kind": "ReplicaSet",
+        "metadata": meta,
+        "spec": {"replicas": wanted, "template": template},
+    }
+
+    async def main() -> tuple[str, bool]:
+        expectations = ControllerExpectations(Clock())
+        error = await manage_replicas(
+            owner,
+            mine,
+            pod_control=cast(PodControl, Control()),
+            expectations=expectations,
+            related_pods=lambda: mine,
+            now=NOW,
+        )
+        return str(error or ""), expectations.satisfied("default/web")
+
+    said, satisfied = on_virtual_time(main())
+    failed = not works and there != wanted
+    assert said == ("not today" if failed else "")
+    assert satisfied is (failed or there == wanted), "it waits for nothing that will not come"

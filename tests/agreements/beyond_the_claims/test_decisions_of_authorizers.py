@@ -158,3 +158,39 @@ def test_what_is_refused_is_not_counted_among_what_was_answered() -> None:
 
     assert counted(Fixed(DENY)) == (403, 0)
     assert counted(Fixed(ALLOW)) == (200, 1)
+
+
+@pytest.mark.parametrize("error", ["", "out to lunch"])
+@pytest.mark.parametrize("reason", ["", "because"])
+@pytest.mark.parametrize("decision", list(Decision))
+def test_whoever_allows_is_believed_and_else_an_error_is_the_servers_whatever_was_said_beside_it(
+    decision: Decision, reason: str, error: str
+) -> None:
+    """Upstream: `WithAuthorization`, which looks at the decision first, then at the error, and then refuses."""
+    code, message, noted = answered(Fixed(Verdict(decision, reason, error=error)))
+    if decision is Decision.ALLOW:
+        assert (code, noted) == (200, {"decision": "allow", "reason": reason})
+    elif error:
+        assert (code, noted) == (500, {"reason": "internal error"})
+        assert message.endswith(error)
+    else:
+        assert (code, noted) == (403, {"decision": "forbid", "reason": reason})
+        assert message.endswith(f": {reason}" if reason else '"shop"')
+
+
+def test_what_was_decided_is_noted_before_anything_is_done() -> None:
+    """What is logged while an answer is still being given has it, too. Upstream: `WithAuthorization`."""
+    event: Object = {}
+    seen = list[dict[str, str]]()
+
+    async def handler(request: Request) -> Response:
+        seen.append(dict(event["annotations"]))
+        return Response(200, obj={})
+
+    async def ask() -> None:
+        context.audit_event.set(event)
+        request = Request("GET", "/api/v1/namespaces/shop/pods/x", user=JANE, info=asked())
+        await with_authorization(handler, Fixed(Verdict(Decision.ALLOW, "because")))(request)
+
+    on_a_loop(ask())
+    assert seen == [{"authorization.k8s.io/decision": "allow", "authorization.k8s.io/reason": "because"}]

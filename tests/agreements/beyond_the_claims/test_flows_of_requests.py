@@ -136,3 +136,70 @@ def test_seats_that_nobody_needs_are_lent_within_ten_seconds() -> None:
         return seen
 
     assert on_virtual_time(main()) == [10, 10, 14]
+
+
+def test_each_answer_says_in_which_flow_it_was_also_a_refusal() -> None:
+    """Two come at once to a level of one seat, where nobody waits. Upstream: `setResponseHeaders`, before anything is decided."""
+
+    async def serves(request: Request) -> Response:
+        await asyncio.sleep(1)
+        return Response(200, {"Own": "header"}, obj={})
+
+    async def main() -> list[Response]:
+        level = {**LEVEL, "metadata": {"name": "there", "uid": "uid of there"}}
+        control = FlowController(StaticReader([level, _schema("all", 1, "there", "")]), 1)
+        handler = with_priority_and_fairness(serves, control, 1)
+        info = RequestInfo(True, "/api/v1/pods", "get", version="v1", resource="pods")
+        requests = [Request("GET", info.path, info=info, user=UserInfo("jane")) for _ in range(2)]
+        return await asyncio.gather(*map(handler, requests))
+
+    answers = on_virtual_time(main())
+    assert [answer.status for answer in answers] == [200, 429]
+    for answer in answers:
+        marks = {key.lower(): value for key, value in answer.headers.items()}
+        assert marks["x-kubernetes-pf-flowschema-uid"] == "uid of all"
+        assert marks["x-kubernetes-pf-prioritylevel-uid"] == "uid of there"
+        assert marks.get("own") == ("header" if answer.status == 200 else None)
+
+
+def test_what_no_schema_wants_has_no_mark() -> None:
+    async def serves(request: Request) -> Response:
+        return Response(200, obj={})
+
+    async def main() -> Response:
+        control = FlowController(StaticReader([LEVEL, _schema("all", 1, "there", "", users=["ann"])]))
+        info = RequestInfo(True, "/api/v1/pods", "get", version="v1", resource="pods")
+        return await with_priority_and_fairness(serves, control, 1)(
+            Request("GET", "/", info=info, user=UserInfo("jane"))
+        )
+
+    assert not any("kubernetes-pf" in key.lower() for key in on_virtual_time(main()).headers)
+
+
+@pytest.mark.parametrize("end", ["answers", "fails", "goes away"])
+def test_a_seat_is_given_back_however_a_request_ends(end: str) -> None:
+    """Or a level would have one fewer for ever. Upstream: `Finish`, deferred."""
+
+    async def serves(request: Request) -> Response:
+        await asyncio.sleep(1)
+        if request.path == "/first" and end == "fails":
+            raise ValueError("nobody thought of it")
+        return Response(200, obj={})
+
+    async def main() -> list[int]:
+        control = FlowController(StaticReader([LEVEL, _schema("all", 1, "there", "")]), 1)
+        handler = with_priority_and_fairness(serves, control, 1)
+
+        def asked(path: str) -> Request:
+            info = RequestInfo(True, path, "get", version="v1", resource="pods")
+            return Request("GET", path, info=info, user=UserInfo("jane"))
+
+        first = asyncio.ensure_future(handler(asked("/first")))
+        await asyncio.sleep(0.5)
+        codes = [(await handler(asked("/meanwhile"))).status]
+        if end == "goes away":
+            first.cancel()
+        await asyncio.gather(first, return_exceptions=True)
+        return [*codes, (await handler(asked("/next"))).status]
+
+    assert on_virtual_time(main()) == [429, 200]

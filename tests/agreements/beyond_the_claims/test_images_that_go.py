@@ -104,6 +104,7 @@ def test_what_is_in_use_was_used_until_now_and_is_the_last_to_go_afterwards() ->
 USES = {
     "its id": ({"image_id": "sha256:a", "image_ref": "a@sha256:d", "image": "a:1"}, "a"),
     "its id as what was run": ({"image_ref": "sha256:a"}, "a"),
+    "its id, whatever else is said of what was run": ({"image_id": "sha256:a", "image_ref": "b@sha256:d"}, "a"),
     "its digest, where no id is told": ({"image_ref": "a@sha256:d"}, "a"),
     "its tag, which may be another's by now": ({"image_id": "sha256:old", "image_ref": "old", "image": "a:1"}, ""),
     "its tag, where nothing else is told": ({"image_ref": "a:1", "image": "a:1"}, ""),

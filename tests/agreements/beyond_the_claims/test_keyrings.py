@@ -70,3 +70,24 @@ def test_who_has_a_password_for_a_part_of_the_hub_shows_that_one() -> None:
         keyring.add({registry: AuthConfig("me", registry)})
     for image, shown in (("docker.io/library/nginx", "docker.io/library"), ("docker.io/team/app", HUB), ("nginx", HUB)):
         assert [tracked.auth.password for tracked in keyring.lookup(image)] == [shown]
+
+
+@pytest.mark.parametrize("backwards", [False, True])
+def test_of_what_fits_the_last_in_the_alphabet_is_tried_first_and_a_star_is_before_every_letter(
+    backwards: bool,
+) -> None:
+    """Whoever was added first. Upstream: `credentialprovider/keyring.go` (`Add`), which sorts in reverse, so that of two
+    paths the longer comes first; and a host that is named comes before one that is meant by a star, however long.
+    """
+    keyring = Keyring()
+    fitting = [
+        "gcr.example.com/team/app",
+        "gcr.example.com/team",
+        "gcr.example.com",
+        "*.example.com/team/app",
+        "*.example.com",
+    ]
+    for registry in fitting[::-1] if backwards else fitting:
+        keyring.add({registry: AuthConfig("me", registry)})
+    keyring.add({"gcr.example.com/other": AuthConfig("me", "other"), "gcr.example.org": AuthConfig("me", "org")})
+    assert [tracked.auth.password for tracked in keyring.lookup("gcr.example.com/team/app")] == fitting

@@ -105,6 +105,7 @@ def test_a_renewal_that_fails_is_tried_again_after_a_look(why: Exception) -> Non
     ("holder", "duration", "waited", "taken"),
     [
         ("b", 15, 14, False),
+        ("b", 15, 15, True),  # to the second: it lasts until then, and not a moment longer
         ("b", 15, 16, True),
         ("b", 60, 16, False),  # as long as its holder said
         ("b", 2, 3, True),

@@ -37,6 +37,7 @@ DNS = KubernetesPlugin(
             _service("both", clusterIP="10.96.0.6", clusterIPs=["10.96.0.6", "fd00::6"]),
             _service("bare", clusterIP="None", clusterIPs=["None"]),
             _service("out", type="ExternalName", externalName="example.com"),
+            _service("far", type="ExternalName", externalName="192.0.2.7"),
         ],
         [
             _slice("one", "IPv4", {"addresses": ["10.244.1.2"]}, {"addresses": ["10.244.1.3"], "hostname": "db-0"}),
@@ -74,6 +75,9 @@ DNS = KubernetesPlugin(
         ("10-244-1-5.bare", "A", None),
         # somebody else's name has no ports and no endpoints
         ("out", "A", {("example.com.", -1)}),
+        # an address is no name: nothing leads to it (CoreDNS: `serviceRecords`, `HostType`)
+        ("far", "A", None),
+        ("far", "CNAME", None),
         ("_http._tcp.out", "A", None),
         ("x.out", "A", None),
         ("_._tcp.out", "A", None),

@@ -157,3 +157,18 @@ def test_a_long_name_is_not_cut() -> None:
     name, _, hashed = new_replica_set(deployment)["metadata"]["name"].partition("-")
     assert name == "a" * 200
     assert hashed
+
+
+def test_a_hash_that_somebody_has_copied_along_is_replaced() -> None:
+    """From a ReplicaSet of before, say. Upstream: `CloneAndAddLabel`."""
+    copied = {"app": "web", "pod-template-hash": "of-before"}
+    template = {"metadata": {"labels": copied}, "spec": {"containers": [{"name": "c"}]}}
+    made = new_replica_set(a_named_deployment(selector={"matchLabels": copied}, template=template))
+    hashed = made["metadata"]["name"].rpartition("-")[2]
+    assert hashed != "before"
+    for labels in (
+        made["metadata"]["labels"],
+        made["spec"]["selector"]["matchLabels"],
+        made["spec"]["template"]["metadata"]["labels"],
+    ):
+        assert labels == {"app": "web", "pod-template-hash": hashed}

@@ -102,7 +102,7 @@ def test_whoever_is_asked_for_patience_tries_again_and_takes_a_token_each_time(
     [
         ("GET", "eof", list(range(11))),  # a second later, and ten times at most
         ("POST", "eof", [0]),  # it may have arrived
-        ("PATCH", "eof", [0]),
+        *((method, "eof", [0]) for method in ("PATCH", "PUT", "DELETE", "HEAD")),
         ("GET", "refused", [0]),
         ("GET", "timeout", [0]),
     ],

@@ -42,3 +42,18 @@ def test_what_a_name_may_not_hold_becomes_a_dash_and_the_end_is_chance(image: st
     name = container_name(image)
     assert name.startswith(begin)
     assert len(name) == len(begin) + 5
+
+
+@pytest.mark.parametrize("namespace", ["", "default", "shop"])
+def test_a_namespace_that_is_said_is_written_even_if_it_is_the_default_one(namespace: str) -> None:
+    """Upstream: `createDeployment`, `EnforceNamespace`."""
+    made = create_deployment("web", ["nginx"], namespace=namespace)
+    named = {"name": "web", "labels": {"app": "web"}}
+    assert made["metadata"] == ({**named, "namespace": namespace} if namespace else named)
+    assert made["spec"]["template"]["metadata"] == {"labels": {"app": "web"}}
+    assert made["spec"]["selector"] == {"matchLabels": {"app": "web"}}
+
+
+@pytest.mark.parametrize("replicas", [0, 1, 3])
+def test_as_many_replicas_as_are_said(replicas: int) -> None:
+    assert create_deployment("web", ["nginx"], replicas=replicas)["spec"]["replicas"] == replicas

@@ -353,3 +353,23 @@ def test_options_that_nobody_knows_are_refused_before_anything_is_done(option: s
     answer = _ask("POST", PATH, json.dumps(body).encode(), None, **{option: value})
     assert answer.status == 422
     assert why in (answer.obj or {})["message"]
+
+
+@pytest.mark.parametrize(
+    ("version", "code"), [("policy/v1", 201), ("policy/v1beta1", 201), ("", 201), ("policy/v2", 400), ("v1", 400)]
+)
+def test_an_eviction_may_be_of_the_version_before_and_of_no_other(version: str, code: int) -> None:
+    """Upstream: `EvictionREST.AcceptsGroupVersion`."""
+
+    async def scene(server: GenericAPIServer, client: Client) -> int:
+        spec = {"containers": [{"name": "c", "image": "i"}]}
+        account = {"kind": "ServiceAccount", "apiVersion": "v1", "metadata": {"name": "default"}}
+        await client.create(resource("serviceaccounts"), account, "default")
+        await client.create(resource("pods"), {"metadata": {"name": "p"}, "spec": spec}, "default")
+        said = {"apiVersion": version, "kind": "Eviction"} if version else {}
+        body = json.dumps({**said, "metadata": {"name": "p"}}).encode()
+        path = "/api/v1/namespaces/default/pods/p/eviction"
+        request = Request("POST", path, {}, {"content-type": "application/json"}, body)
+        return (await client.transport.round_trip(request)).status
+
+    assert on_a_server(scene) == code

@@ -13,6 +13,7 @@ from lifecycle.cri.apis.pod_sandbox import PodSandboxMetadata, PodSandboxState, 
 from lifecycle.kubelet.container.runtime import PodStatus
 from lifecycle.kubelet.kuberuntime.container_config import hash_container
 from lifecycle.kubelet.kuberuntime.pod_actions import PodActions, compute_pod_actions
+from lifecycle.kubelet.kuberuntime.resize_actions import Resize
 
 CREATED, RUNNING, EXITED, UNKNOWN = (
     ContainerState.CREATED, ContainerState.RUNNING, ContainerState.EXITED, ContainerState.UNKNOWN,
@@ -166,3 +167,41 @@ def test_a_sidecar_that_ended_is_started_in_a_pod_that_is_not_restarted_and_does
     assert short(decided(spec, run(main, RUNNING), run(sidecar, EXITED, 0))) == ("sidecar", {}, False)
     assert short(decided(spec, run(main, EXITED, 0), run(sidecar, EXITED, 0))) == ("sidecar", {}, False)
     assert short(decided(spec, run(main, EXITED, 0), run(sidecar, RUNNING))) == ("", {}, True)
+
+
+@pytest.mark.parametrize("sidecar", [False, True])
+@pytest.mark.parametrize(
+    ("do", "started", "killed", "updated"),
+    [
+        (Resize.NOTHING, "", {}, set()),
+        (Resize.UPDATE, "", {}, {"tested"}),
+        (Resize.RESTART, "tested", {"tested": "Container tested resize requires restart"}, set()),
+    ],
+)
+def test_one_that_gets_another_amount_is_told_or_started_again(
+    do: Resize, started: str, killed: dict[str, str], updated: set[str], sidecar: bool
+) -> None:
+    """Whatever the policy; what has ended, or is condemned, gets its amount when it is made. Upstream: `computePodActions`,
+    `computePodResizeAction`.
+    """
+    tested, other = named("tested", "Always" if sidecar else None), named("other")
+    spec = pod_of(
+        "Never", *([other] if sidecar else [other, tested]), **({"initContainers": [tested]} if sidecar else {})
+    )
+    sandbox = PodSandboxStatus("s", PodSandboxMetadata("p", "u", "n", 0), PodSandboxState.READY, 1)
+
+    def actions(state: ContainerState, unhealthy: dict[str, str]) -> PodActions:
+        runs = [run(other, RUNNING), run(tested, state)]
+
+        def resize(container: Object, _: ContainerStatus) -> Resize:
+            return do if container["name"] == "tested" else Resize.NOTHING
+
+        pod = {"metadata": {}, "spec": spec}
+        started = {"tested": True, "other": True}
+        return compute_pod_actions(pod, PodStatus([sandbox], runs), unhealthy, started, resize=resize)
+
+    found = actions(RUNNING, {})
+    assert short(found) == (started, killed, False)
+    assert (set(found.containers_to_update), found.update_pod_resources) == (updated, do is not Resize.NOTHING)
+    for ended in (actions(EXITED, {}), actions(RUNNING, {"tested": "liveness"})):
+        assert (ended.containers_to_update, ended.update_pod_resources) == ({}, False)

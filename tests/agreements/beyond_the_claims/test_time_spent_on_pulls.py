@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import pytest
 
 from lifecycle.kubelet.pod.startup_latency_tracker import POD_START, POD_START_SLI, StartupMetrics
@@ -40,3 +42,54 @@ def test_pulls_count_once_however_many_there_are_at_a_time(case: str, init: list
     metrics.running({"metadata": {"uid": "u", "creationTimestamp": CREATED}, "spec": {}}, status, MIDNIGHT + 20)
     assert metrics.histogram(POD_START_SLI).sum == pytest.approx(20 - spent - waited)
     assert metrics.histogram(POD_START).sum == pytest.approx(19), "from when it was seen, all of it"
+
+
+STARTED, ENDED = {"running": {"startedAt": CREATED}}, {"terminated": {"exitCode": 0}}
+VOLUMES: list[tuple[list[dict[str, Any]], bool]] = [
+    ([], False),
+    ([{"name": "a", "emptyDir": {}}, {"name": "b", "secret": {}}, {"name": "c", "configMap": {}}], False),
+    ([{"name": "d", "downwardAPI": {}}, {"name": "e", "projected": {}}], False),
+    ([{"name": "a", "emptyDir": {}}, {"name": "f", "persistentVolumeClaim": {"claimName": "x"}}], True),
+    ([{"name": "g", "hostPath": {"path": "/"}}], True),
+    ([{"name": "h", "nfs": {}}, {"name": "a", "emptyDir": {}}], True),
+]
+
+
+@pytest.mark.parametrize(("volumes", "stateful"), VOLUMES)
+def test_a_pod_with_state_counts_among_all_and_not_for_the_promise(
+    volumes: list[dict[str, Any]], stateful: bool
+) -> None:
+    """Upstream: `isStatefulPod`; `kubelet_pod_start_duration_seconds` knows no difference."""
+    metrics = StartupMetrics()
+    metrics.first_seen("u", MIDNIGHT + 1)
+    pod = {"metadata": {"uid": "u", "creationTimestamp": CREATED}, "spec": {"volumes": volumes}}
+    metrics.running(pod, {"containerStatuses": [{"state": STARTED}]}, MIDNIGHT + 5)
+    assert (metrics.histogram(POD_START).count, metrics.histogram(POD_START).sum) == (1, pytest.approx(4))
+    assert metrics.histogram(POD_START_SLI).count == (not stateful)
+
+
+def test_a_start_counts_once_when_all_run_and_only_of_a_pod_that_was_seen_coming() -> None:
+    metrics = StartupMetrics()
+    metrics.first_seen("u", MIDNIGHT)
+
+    def running(uid: str, at: float, *states: dict[str, Any], created: str | None = CREATED) -> int:
+        meta = {"uid": uid, **({"creationTimestamp": created} if created else {})}
+        metrics.running(
+            {"metadata": meta, "spec": {}}, {"containerStatuses": [{"state": s} for s in states]}, MIDNIGHT + at
+        )
+        return metrics.histogram(POD_START).count
+
+    assert running("u", 1, STARTED, {"waiting": {}}) == 0
+    assert running("u", 2, STARTED, {"running": {}}) == 0, "it does not say since when"
+    assert running("u", 3, STARTED, ENDED) == 0
+    assert running("stranger", 4, STARTED) == 0
+    assert running("u", 5, STARTED, STARTED) == 1
+    assert running("u", 9, STARTED, STARTED) == 1
+    assert metrics.histogram(POD_START).sum == pytest.approx(5)
+    metrics.first_seen("static", MIDNIGHT + 6)
+    assert running("static", 9, STARTED, created=None) == 2
+    assert metrics.histogram(POD_START_SLI).sum == pytest.approx(5 + 3), "counted from when it was seen"
+    metrics.first_seen("pulled", MIDNIGHT + 5)
+    metrics.pulling("pulled", MIDNIGHT - 60, MIDNIGHT + 6)
+    running("pulled", 7, STARTED)
+    assert metrics.histogram(POD_START_SLI).sum == pytest.approx(5 + 3), "no less than nothing"

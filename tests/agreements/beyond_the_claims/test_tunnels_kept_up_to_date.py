@@ -9,11 +9,21 @@ from typing import Any, cast
 import pytest
 
 from lifecycle.api.http.wire import Object
+from lifecycle.cni.errors import CNIError
 from lifecycle.cni.netlink.link import Link
 from lifecycle.cni.netlink.neigh import Neighbour
 from lifecycle.cni.netlink.route import Route
 from lifecycle.cni.overlay.kindnet import sync_routes
-from lifecycle.cni.overlay.lease import ADDED, REMOVED, Lease, LeaseAttrs, LeaseEvent, lease_annotations
+from lifecycle.cni.overlay.lease import (
+    ADDED,
+    REMOVED,
+    Lease,
+    LeaseAttrs,
+    LeaseEvent,
+    annotation,
+    lease_annotations,
+    node_to_lease,
+)
 from lifecycle.cni.overlay.subnet_manager import NodeLeases
 from lifecycle.cni.overlay.vxlan import VxlanBackend
 
@@ -154,3 +164,113 @@ def test_to_each_other_host_that_has_an_address_a_route_whichever_family_it_was_
     ]
     routes = [(str(route.destination), str(route.gateway)) for route in sync_routes(hosts, "here")]
     assert routes == [("10.244.0.0/24", "172.19.0.4"), ("10.244.2.0/24", "172.19.0.3")]
+
+
+UNREADABLE = ["", "VNI: 1", '"02:00:00:00:00:a2"', "[1]"]
+"""What a node may say of its tunnel that leads nowhere."""
+
+
+@pytest.mark.parametrize("data", UNREADABLE)
+@pytest.mark.parametrize("kind", [ADDED, REMOVED])
+def test_a_host_that_does_not_say_how_to_reach_it_is_passed_over_and_the_next_is_not(kind: str, data: str) -> None:
+    """Upstream: `handleSubnetEvents`, which logs "error decoding subnet lease JSON" and goes on."""
+    silent = node(KNOWN, subnet=IPv4Network("10.244.3.0/24"))
+    silent["metadata"]["annotations"][annotation("backend-data")] = data
+    lease = node_to_lease(silent)
+    assert lease is not None
+    for first in (lease, Lease(IPv4Network("10.244.3.0/24"), attrs(backend="host-gw"))):
+        kernel = Listening()
+        backend = VxlanBackend(cast(Any, kernel), "eth0", IPv4Address("172.19.0.2"), mac="02:00:00:00:00:a1")
+        backend.handle([LeaseEvent(kind, first), LeaseEvent(kind, Lease(THERE, attrs()))])
+        done = [entry for entry, _ in kernel.told] if kind == ADDED else kernel.tried
+        assert done == ["arp", "fdb", "route"]
+
+
+class Refusing(Listening):
+    """A kernel that takes no entry of one sort for one host."""
+
+    def __init__(self, sort: str, told_of: IPv4Network) -> None:
+        super().__init__()
+        self._refused = sort, told_of
+
+    def _refuse(self, sort: str, address: IPv4Address) -> None:
+        if sort == self._refused[0] and address in self._refused[1]:
+            raise OSError(errno.ENOBUFS, "no room")
+
+    def neigh_set(self, neighbour: Neighbour, *, bridge: bool = False) -> None:
+        self._refuse("fdb" if bridge else "arp", cast(IPv4Address, neighbour.destination))
+        super().neigh_set(neighbour, bridge=bridge)
+
+    def route_replace(self, route: Route) -> None:
+        self._refuse("route", cast(IPv4Address, route.gateway))
+        super().route_replace(route)
+
+
+@pytest.mark.parametrize(
+    ("sort", "at", "undone"),
+    [
+        ("arp", "10.244.3.0/32", []),
+        ("fdb", "172.19.0.4/32", ["arp"]),
+        ("route", "10.244.3.0/32", ["fdb", "arp"]),
+        ("none", "10.244.3.0/32", []),
+    ],
+)
+def test_half_a_way_to_a_host_is_none_and_the_way_to_the_next_is_whole(sort: str, at: str, undone: list[str]) -> None:
+    """Upstream: `handleSubnetEvents`, "Try to clean up both the ARP and FDB entries then continue"."""
+    kernel = Refusing(sort, IPv4Network(at))
+    backend = VxlanBackend(cast(Any, kernel), "eth0", IPv4Address("172.19.0.2"), mac="02:00:00:00:00:a1")
+    third = Lease(IPv4Network("10.244.3.0/24"), attrs("a3", "172.19.0.4"))
+    backend.handle([LeaseEvent(ADDED, third), LeaseEvent(ADDED, Lease(THERE, attrs()))])
+    assert sorted(kernel.tried) == sorted(undone)
+    assert [entry for entry, _ in kernel.told][-3:] == ["arp", "fdb", "route"]
+    before = {"arp": 0, "fdb": 1, "route": 2, "none": 3}[sort]
+    assert [entry for entry, _ in kernel.told][:-3] == ["arp", "fdb", "route"][:before]
+
+
+@pytest.mark.parametrize(
+    ("cidrs", "address", "managed", "found"),
+    [
+        (["10.244.2.0/24"], "172.19.0.3", "true", "10.244.2.0/24"),
+        (["fd00::/64", "10.244.2.0/24"], "172.19.0.3", "true", "10.244.2.0/24"),
+        (["10.244.2.0/24"], "172.19.0.3", "True", None),
+        (["10.244.2.0/24"], "172.19.0.3", "false", None),
+        (["10.244.2.0/24"], "172.19.0.3", None, None),
+        (["10.244.2.0/24"], "fd00::3", "true", "failed to parse IP"),
+        (["10.244.2.0/24"], "", "true", "failed to parse IP"),
+        ([], "172.19.0.3", "true", 'node "other" pod cidr not assigned'),
+        (["fd00::/64"], "172.19.0.3", "true", "missing IPv4 address on n.Spec.PodCIDRs"),
+        (["10.1.0.0/24", "10.2.0.0/24", "10.3.0.0/24"], "172.19.0.3", "true", "should be IPv4/IPv6 only or dualstack"),
+    ],
+)
+def test_what_a_node_says_is_its_lease_if_it_is_managed_and_makes_sense(
+    cidrs: list[str], address: str, managed: str | None, found: str | None
+) -> None:
+    """Upstream: `pkg/subnet/kube/kube.go` (`nodeToLease`). Events of nodes that make no sense are none."""
+    told = node(KNOWN)
+    notes = told["metadata"]["annotations"] | {annotation("public-ip"): address}
+    notes |= {annotation("kube-subnet-manager"): managed} if managed is not None else {}
+    if managed is None:
+        del notes[annotation("kube-subnet-manager")]
+    told["metadata"]["annotations"] = notes
+    told["spec"] = {"podCIDR": cidrs[0], "podCIDRs": cidrs} if cidrs else {}
+    events = NodeLeases(HERE).node_event("ADDED", told)
+    if found is None:
+        assert (node_to_lease(told), events) == (None, [])
+    elif "/" in found and found[0].isdigit():
+        lease = Lease(IPv4Network(found), KNOWN)
+        assert (node_to_lease(told), events) == (lease, [LeaseEvent(ADDED, lease)])
+    else:
+        with pytest.raises(CNIError, match=found):
+            node_to_lease(told)
+        assert events == []
+
+
+def test_without_annotations_a_node_is_not_managed_and_its_backend_may_be_unsaid() -> None:
+    told = node(KNOWN)
+    del told["metadata"]["annotations"][annotation("backend-type")]
+    lease = node_to_lease(told)
+    assert lease is not None
+    assert lease.attrs.backend_type == ""
+    for notes in ({}, None):
+        assert node_to_lease({**told, "metadata": {"name": "other", "annotations": notes}}) is None
+    assert node_to_lease({**told, "metadata": {"name": "other"}}) is None

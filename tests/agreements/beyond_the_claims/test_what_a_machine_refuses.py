@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 import builtins
 import ipaddress
+import json
 import os
 from pathlib import Path
 from typing import Any
@@ -18,7 +19,7 @@ from lifecycle.cni.plugins.host_local.disk_store import DiskStore
 from lifecycle.cni.result_cache import RuntimeConf
 from lifecycle.cri.apis.errors import RuntimeServiceError
 from lifecycle.cri.apis.pod_sandbox import PodSandboxConfig, PodSandboxMetadata
-from lifecycle.cri.sandbox import pause
+from lifecycle.cri.sandbox import pause, pod_sandboxes
 from lifecycle.cri.sandbox.runtime import SandboxRuntime
 
 NO_SPACE = OSError(28, "No space left on device")
@@ -117,3 +118,87 @@ def test_a_sandbox_that_cannot_be_made_leaves_nothing_and_says_why(
         return str(refused.value)
 
     assert asyncio.run(main()).startswith(said)
+
+
+@pytest.mark.parametrize("on_host", [False, True])
+def test_a_sandbox_is_made_step_by_step_and_is_ready_when_its_process_runs(
+    on_host: bool, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A pod of the host's network is connected to none. Whoever comes after a restart reads in its record that it is ready;
+    and whoever listens hears of it after that. Upstream: containerd's `RunPodSandbox`.
+    """
+    steps = list[Any]()
+    record: Any = None
+
+    def states() -> str:
+        [directory] = (tmp_path / "sandbox" / "sandboxes").iterdir()
+        return str(json.loads((directory / "record.json").read_text())["state"])
+
+    class Noting(SandboxRuntime):
+        async def _make_namespaces(self, sandbox: Any) -> str:
+            steps.append(("namespaces", sandbox.networked, states()))
+            return "/users"
+
+        async def _connect(self, sandbox: Any) -> None:
+            steps.append("network")
+
+        def _write_files(self, sandbox: Any) -> None:
+            steps.append("files")
+
+        def _watch(self, pid: int, ended: Any, what: Any) -> None:
+            steps.append(("watched", pid, ended.__name__, what.pid, states()))
+
+    async def launched(directory: Path, netns: str) -> tuple[int, int]:
+        nonlocal record
+        record = json.loads((directory / "config.json").read_text())
+        assert json.loads((directory / "shim.json").read_text()) == {}
+        steps.append(("launched", states()))
+        return 4711, 4712
+
+    monkeypatch.setattr(pod_sandboxes, "launch", launched)
+
+    async def main() -> None:
+        runtime = Noting(tmp_path / "sandbox")
+        runtime.get_container_events(lambda event: steps.append((event.type.name, states())))
+        options = {"network": "NODE"} if on_host else {}
+        linux = {"security_context": {"namespace_options": options}}
+        config = PodSandboxConfig(PodSandboxMetadata("p", "u", "ns", 0), linux=linux)
+        sandbox_id = await runtime.run_pod_sandbox(config)
+        [status] = await runtime.list_pod_sandbox("u")
+        assert (status.id, status.state.name) == (sandbox_id, "READY")
+
+    asyncio.run(main())
+    ready, not_ready = "SANDBOX_READY", "SANDBOX_NOTREADY"
+    assert steps == [
+        ("namespaces", not on_host, not_ready),
+        *([] if on_host else ["network"]),
+        "files",
+        ("launched", not_ready),
+        ("watched", 4712, "_sandbox_ended", 4711, ready),
+        ("CREATED", ready),
+        ("STARTED", ready),
+    ]
+    users = [each for each in record["linux"]["namespaces"] if each["type"] == "user"]
+    assert users in ([], [{"type": "user", "path": "/users"}])
+
+
+def test_who_has_an_address_is_written_down_and_the_last_of_each_range_beside_it(tmp_path: Path) -> None:
+    """Upstream: host-local's `backend/disk/backend.go` (`Reserve`)."""
+    with DiskStore("net", str(tmp_path)) as store:
+        given = [
+            (" c1\n", "eth0", "10.1.0.7", "0", True),
+            ("c2", "eth0", "10.1.0.7", "0", False),
+            ("c2", "net1", "10.1.0.8", "0", True),
+            ("c1", "eth0", "fd00::7", "1", True),
+            ("c3", "eth0", "fd00::7", "1", False),
+        ]
+        for container, interface, address, of, taken in given:
+            assert store.reserve(container, interface, ipaddress.ip_address(address), of) is taken
+    files = {path.name: path.read_bytes() for path in (tmp_path / "net").iterdir() if path.name != "lock"}
+    assert files == {
+        "10.1.0.7": b"c1\r\neth0",
+        "10.1.0.8": b"c2\r\nnet1",
+        "fd00::7": b"c1\r\neth0",
+        "last_reserved_ip.0": b"10.1.0.8",
+        "last_reserved_ip.1": b"fd00::7",
+    }

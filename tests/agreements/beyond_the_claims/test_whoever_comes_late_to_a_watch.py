@@ -161,14 +161,21 @@ def test_each_is_told_its_own_of_a_change_that_all_are_told_of() -> None:
     on_virtual_time(main())
 
 
+@pytest.mark.parametrize(
+    "after", [None, 0, 3, 5], ids=["whatever it is", "from the first", "from the third", "as it is"]
+)
 @pytest.mark.parametrize(("criteria", "heard"), HEARD.values(), ids=HEARD)
-def test_who_wants_to_see_all_first_sees_what_there_is_and_then_the_rest(criteria: Criteria, heard: list[str]) -> None:
+def test_who_wants_to_see_all_first_sees_what_there_is_and_then_the_rest(
+    criteria: Criteria, heard: list[str], after: int | None
+) -> None:
+    """Whatever has come before: that is in what there is, and is not told once more. Upstream: `sendInitialEvents`."""
+
     async def main() -> None:
         played = await _begun()
         for number, change in enumerate(HISTORY, 1):
             await played.step(*change)
             if number == 5:
-                watcher = played.watch(criteria, None, initial=True)
+                watcher = played.watch(criteria, after, initial=True)
         there: dict[str, str] = {}
         for kind, name, app, revision in (line.split() for line in heard if _revision(line) <= 5):
             there.pop(name, None)
@@ -193,3 +200,27 @@ def test_further_back_than_it_remembers_nobody_can_go() -> None:
         return refused.value.message
 
     assert on_virtual_time(main()) == "too old resource version: 1 (2)"
+
+
+def test_what_cannot_be_shown_to_anybody_is_seen_nonetheless() -> None:
+    """Or whoever wants the newest would wait for it for ever: how far the cache is, is how far the store is. Upstream:
+    `watchCache.processEvent`, `UpdateResourceVersion`.
+    """
+
+    async def main() -> list[int]:
+        played = await _begun()
+        key, behind = "/registry/pods/shop/unreadable", list[int]()
+        for change in (
+            played.store.put(key, b"no object"),
+            played.store.put(key, b"nor this"),
+            played.store.delete(key),
+        ):
+            await change
+            played.cacher.catch_up()
+            behind.append(played.store.revision - played.cacher.revision)
+        await played.step(*HISTORY[0])
+        behind.append(played.store.revision - played.cacher.revision)
+        await played.cacher.stop()
+        return behind
+
+    assert on_virtual_time(main()) == [0, 0, 0, 0]

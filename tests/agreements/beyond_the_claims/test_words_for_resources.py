@@ -95,3 +95,12 @@ def test_a_short_name_is_short_in_one_group_though_it_is_a_whole_one_in_another(
     )
     assert mapper.resource_for("x.a.io", told.append).plural == "apples"
     assert told == ['short name "x" could also match lower priority resource apes.a.io']
+
+
+ODD = RESTMapper([Resource("example.com", "v1", "crontabs", "CronTab", "job", True, ("get",), ("ct",))])
+
+
+@pytest.mark.parametrize("typed", ["crontabs", "job", "crontab", "CronTab", "CRONTABS", "ct", "crontab.example.com"])
+def test_a_kind_is_a_word_for_it_whatever_its_singular_is_called(typed: str) -> None:
+    """Upstream: `NewDiscoveryRESTMapper`, which adds the kind in small letters."""
+    assert ODD.resource_for(typed).plural == "crontabs"

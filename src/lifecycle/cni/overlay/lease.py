@@ -98,10 +98,17 @@ def node_to_lease(node: Mapping[str, Any]) -> Lease | None:
         public_ip = ipaddress.IPv4Address(notes.get(annotation("public-ip"), ""))
     except ValueError:
         raise CNIError("failed to parse IP") from None
-    data = json.loads(notes.get(annotation("backend-data")) or "null")
+    try:
+        data = json.loads(notes.get(annotation("backend-data"), ""))
+    except ValueError:
+        data = None
     return Lease(
         pod_subnet(node),
-        LeaseAttrs(public_ip, notes.get(annotation("backend-type"), ""), data),
+        LeaseAttrs(
+            public_ip,
+            notes.get(annotation("backend-type"), ""),
+            data if isinstance(data, dict) else None,
+        ),
     )
 
 

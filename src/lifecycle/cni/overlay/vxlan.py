@@ -72,7 +72,9 @@ class Entries:
 
 
 def entries_for(lease: Lease) -> Entries:
-    """The three entries: (next hop, MAC), (MAC, host), (subnet, next hop)."""
+    """The three entries: (next hop, MAC), (MAC, host), (subnet, next hop). Raises
+    LookupError for a host that does not tell its MAC.
+    """
     mac = str((lease.attrs.backend_data or {})["VtepMAC"])
     hop = str(lease.subnet.network_address)
     return Entries(
@@ -142,27 +144,36 @@ class VxlanBackend:
         return self.netlink.link(self.name)
 
     def handle(self, events: list[LeaseEvent]) -> None:
-        """Programme the kernel: ARP, FDB, and last the route. Leases of other backends
-        are not ours.
+        """Programme the kernel: ARP, FDB, and last the route; if one fails, what was
+        before it goes again. Leases of other backends are not ours.
         """
         index = self.netlink.link(self.name).index
         for event in events:
             if event.lease.attrs.backend_type != "vxlan":
                 continue
-            entries = entries_for(event.lease)
+            try:
+                entries = entries_for(event.lease)
+            except LookupError:
+                continue  # it does not say how: the others' tunnels are none the worse
             arp = Neighbour(index, entries.arp[1], ipaddress.ip_address(entries.arp[0]))
             fdb = Neighbour(index, entries.fdb[0], ipaddress.ip_address(entries.fdb[1]))
             hop = ipaddress.ip_address(entries.route[1])
             route = Route(event.lease.subnet, hop, index, onlink=True)
             if event.type == ADDED:
-                self.netlink.neigh_set(arp)
-                self.netlink.neigh_set(fdb, bridge=True)
-                self.netlink.route_replace(route)
+                with contextlib.suppress(OSError), contextlib.ExitStack() as undo:
+                    self.netlink.neigh_set(arp)
+                    undo.callback(self._forget, arp)
+                    self.netlink.neigh_set(fdb, bridge=True)
+                    undo.callback(self._forget, fdb, bridge=True)
+                    self.netlink.route_replace(route)
+                    undo.pop_all()
                 continue
             # each on its own: one that is gone already must not keep the others
-            with contextlib.suppress(OSError):
-                self.netlink.neigh_del(arp)
-            with contextlib.suppress(OSError):
-                self.netlink.neigh_del(fdb, bridge=True)
+            self._forget(arp)
+            self._forget(fdb, bridge=True)
             with contextlib.suppress(OSError):
                 self.netlink.route_del(route)
+
+    def _forget(self, neighbour: Neighbour, *, bridge: bool = False) -> None:
+        with contextlib.suppress(OSError):
+            self.netlink.neigh_del(neighbour, bridge=bridge)
