@@ -258,7 +258,7 @@ def test_who_waits_when_the_connection_is_closed_is_told_and_who_is_cancelled_is
                 await arrived.acquire()
             cancelled.cancel()
             await connection.close()
-            with pytest.raises(UnavailableError, match="closed"):
+            with pytest.raises(UnavailableError, match=f' desc = "{connection.url}: closed"$'):
                 await waiting
             with pytest.raises(asyncio.CancelledError):
                 await cancelled
