@@ -148,6 +148,18 @@ def test_any_text_parses_or_is_refused_as_a_value_error(text: str) -> None:
         str(parse_quantity(text))
 
 
+@pytest.mark.parametrize(
+    ("text", "sign", "whole"),
+    [
+        ("0", 0, True), ("-0", 0, True), ("0Ki", 0, True), ("0.0", 0, True), ("1", 1, True), ("-1", -1, True), ("1n", 1, False),
+        ("-1n", -1, False), ("1500m", 1, False), ("-2000m", -1, True), ("0.5Ki", 1, True), ("1e3", 1, True), ("-15e-1", -1, False),
+    ],
+)  # fmt: skip
+def test_a_quantity_is_nothing_or_less_or_more_and_perhaps_whole(text: str, sign: int, whole: bool) -> None:
+    quantity = parse_quantity(text)
+    assert (quantity.sign, quantity.is_zero, quantity.is_integer()) == (sign, sign == 0, whole)
+
+
 def test_every_quantity_of_the_recorded_objects_is_already_canonical() -> None:
     """What the API server answers has been through its own `String()`; so ours must leave it alone."""
     seen = 0

@@ -93,6 +93,7 @@ def test_what_is_short_is_not_copied() -> None:
     ("value", "long"),
     [
         ([1] * pieces.LONG, False), ([1] * (pieces.LONG + 1), True), ({"a": ["x" * (pieces.MUCH + 1)]}, True),
+        ({"a": ["x" * pieces.MUCH]}, False), ({"a": {"b": {f"k{i}": 1 for i in range(pieces.LONG + 1)}}}, True),
         ([[1] * 200] * 14, False), ([[1] * 200] * 15, True), ("x", False), (7, False), (None, False),
     ],
 )  # fmt: skip
@@ -100,10 +101,23 @@ def test_long_is_what_has_many_elements_in_one_place_or_in_all(value: Any, long:
     assert pieces.is_long([value]) is long
 
 
-def test_an_expression_that_may_make_something_long_itself_is_not_asked_for_its_values() -> None:
-    assert pieces.may_make_long("object.a.split('').map(x, x)")
-    assert pieces.may_make_long("object.a.all(x, x)" + " && true" * 500)
-    assert not pieces.may_make_long("object.a.splits.all(x, x)")
+@pytest.mark.parametrize(
+    ("expression", "may"),
+    [
+        ("object.a.split('').map(x, x)", True),
+        ("object.a.findAll('[a-z]').map(x, x)", True),
+        ("[object.a].flatten().map(x, x)", True),
+        ("lists.range(5).map(x, x)", True),
+        ("object.a.all(x, x)".ljust(pieces.MUCH + 1), True),
+        ("object.a.all(x, x)".ljust(pieces.MUCH), False),
+        ("object.a.splits.all(x, x)", False),
+        ("object.arrange.all(x, x)", False),
+    ],
+)
+def test_an_expression_that_may_make_something_long_itself_is_not_asked_for_its_values(
+    expression: str, may: bool
+) -> None:
+    assert pieces.may_make_long(expression) is may
 
 
 def test_a_loop_is_over_when_its_time_is(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -38,6 +38,15 @@ def test_objects_are_shared_not_copied() -> None:
     assert store.keys() == ["ns/b"]
 
 
+def test_a_store_is_asked_for_a_key_with_in() -> None:
+    store = Store()
+    store.set("ns/a", obj("a"))
+    assert "ns/a" in store
+    assert "a" not in store
+    store.remove("ns/a")
+    assert "ns/a" not in store
+
+
 @given(st.lists(st.tuples(st.sampled_from("abcd"), st.sampled_from(["", "n1", "n2"]), st.booleans()), max_size=50))
 def test_an_index_always_agrees_with_a_scan(changes: list[tuple[str, str, bool]]) -> None:
     indexer = Indexer({"node": by_node})

@@ -321,6 +321,8 @@ def results_that_are_not_so(story: Story) -> None:
             veth = next(link["ifname"] for link in story.host.ip("link") if link["ifname"].startswith("veth"))
             story.sh(f"ip link set {veth} nomaster")
             check({**conf, "prevResult": result})
+        story.sh("ip link del eth0", inside=True)
+        check({**conf, "prevResult": result})
         story.call("DEL", conf)
     story.call("CHECK", network("ptp", host_local(story.here)))
 

@@ -15,10 +15,12 @@ from lifecycle.cni.overlay.capture import Capture
 from lifecycle.cni.overlay.dissect import dissect
 from lifecycle.cni.overlay.echo import ping
 from lifecycle.cni.overlay.kept import kept_frame
+from lifecycle.cni.overlay.kindnet import cni_configuration
 from lifecycle.cni.overlay.laboratory import Laboratory
 from lifecycle.cni.overlay.network_config import allocate_subnet, parse_config
 from lifecycle.cni.overlay.subnet_manager import NodeLeases, acquire_lease, run
 from lifecycle.cni.overlay.vxlan import entries_for, parse_vxlan_config
+from tests.conftest import RECORDINGS
 
 ATTRS = leases.LeaseAttrs(ipaddress.IPv4Address("172.19.0.3"), "vxlan", {"VNI": 1, "VtepMAC": "02:00:00:00:00:03"})
 SUBNET = ipaddress.IPv4Network("10.244.2.0/24")
@@ -28,6 +30,15 @@ NETWORK = ipaddress.IPv4Network("10.244.0.0/16")
 def node(name: str = "b", cidr: str = "10.244.2.0/24", attrs: leases.LeaseAttrs | None = ATTRS) -> dict[str, Any]:
     notes = leases.lease_annotations(attrs) if attrs else {}
     return {"metadata": {"name": name, "annotations": notes}, "spec": {"podCIDR": cidr, "podCIDRs": [cidr]}}
+
+
+@pytest.mark.parametrize("name", ["lifecycle-control-plane", "lifecycle-worker", "lifecycle-worker2"])
+def test_kinds_plugin_configures_each_node_as_was_recorded(name: str) -> None:
+    recorded = (RECORDINGS / "kind-1.36.2" / "node" / name / "cni-conf.txt").read_text()
+    written = json.loads(recorded.partition("10-kindnet.conflist")[2])
+    (subnet,) = (one["subnet"] for ranges in written["plugins"][0]["ipam"]["ranges"] for one in ranges)
+    assert cni_configuration(subnet) == written
+    assert cni_configuration(subnet, 1400)["plugins"][0]["mtu"] == 1400
 
 
 def test_annotations_are_flannels() -> None:

@@ -389,6 +389,46 @@ def test_variables_are_printed_and_a_shell_without_a_script_complains(
     assert (told.exit_code, told.stdout, told.stderr) == answer
 
 
+@pytest.mark.parametrize(
+    ("text", "words"),
+    [
+        ("echo $((1/0))", "divide by zero"),
+        ("echo $((1%0))", "divide by zero"),
+        ("echo $((1+))", "arithmetic syntax error"),
+        ("echo $((1 2))", "arithmetic syntax error"),
+        ("x=1; echo $((x=))", "arithmetic syntax error"),
+        ('echo "a', "syntax error: unterminated quoted string"),
+        ("echo 'a", "syntax error: unterminated quoted string"),
+        ("echo $(ls", 'syntax error: unexpected end of file (expecting ")")'),
+        ("echo $(", 'syntax error: unexpected end of file (expecting ")")'),
+        ('echo "$(ls', 'syntax error: unexpected end of file (expecting ")")'),
+        ("echo ${x", "syntax error: missing '}'"),
+        ("echo `ls", "syntax error: EOF in backquote substitution"),
+        ("for", "syntax error: bad for loop variable"),
+        ("for 1a in x; do :; done", "syntax error: bad for loop variable"),
+        ("for x in a b", "syntax error: unexpected end of file"),
+        ("a &&", "syntax error: unexpected end of file"),
+        ("! ", "syntax error: unexpected end of file"),
+        *(
+            (word, f'syntax error: unexpected "{word}"')
+            for word in ("then", "elif", "else", "fi", "do", "done", "}", ")", "&", ";;")
+        ),
+        ("| a", 'syntax error: unexpected "|"'),
+        ("a | | b", 'syntax error: unexpected "|"'),
+        ("a & & b", 'syntax error: unexpected "&"'),
+        ("echo a; )", 'syntax error: unexpected ")"'),
+        ("set -u; echo $x", "x: parameter not set"),
+        ("echo ${x?}", "x: parameter not set"),
+        ("echo ${x:?gone}", "x: gone"),
+        ("x=; echo ${x:?gone}", "x: gone"),
+        ("echo ${x?gone}", "x: gone"),
+    ],
+)
+def test_what_a_shell_cannot_make_sense_of_is_told_as_busybox_tells_it(text: str, words: str) -> None:
+    """As `busybox sh -c …` of version 1.35 answers."""
+    assert script(text) == (2, "", f"sh: {words}\n")
+
+
 def test_a_shell_tells_its_commands_where_it_is_and_busybox_how_deep() -> None:
     """As recorded of `env | sort` in a container of busybox; Debian's dash does not count."""
 

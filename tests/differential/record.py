@@ -1,8 +1,9 @@
-"""`python -m tests.differential.record fields|scenes|transitions|formats|questions|configurations [KINDS]`: what a real API
-server says, kept for the tests of ours.
+"""`python -m tests.differential.record fields|rules|scenes|transitions|formats|questions|configurations [KINDS]`: what a
+real API server says, kept for the tests of ours.
 
 Fields: odd values in every field of every kind, one at a time, as dry runs: in a new object, in a stored one, in its status, for
-`tests/apiserver/registry/test_answers_of_fields.py`. Scenes: random cases of one seed, for `tests/apiserver/test_answers_to_scenes.py`.
+`tests/apiserver/registry/test_answers_of_fields.py`. Rules: fields that do not go together, for
+`tests/apiserver/registry/test_answers_about_rules.py`. Scenes: random cases of one seed, for `tests/apiserver/test_answers_to_scenes.py`.
 Transitions: each state of an object after each other, for `tests/apiserver/registry/test_answers_to_transitions.py`.
 Formats: texts that are nearly of a format that a custom kind asks for, for `tests/apiserver/test_answers_about_formats.py`.
 Questions: access reviews, statuses of pods and addresses with something wrong, for `tests/apiserver/test_answers_to_questions.py`.
@@ -25,7 +26,7 @@ from pathlib import Path
 from random import Random
 from typing import Any
 
-from tests.differential import addresses, configurations, custom, odd_texts, pod_statuses, reviews, transitions
+from tests.differential import addresses, configurations, custom, odd_texts, pod_statuses, reviews, rules, transitions
 from tests.differential.case import JSON, Case, Step
 from tests.differential.definitions import DEFINITIONS, define
 from tests.differential.fields import Fields, changed
@@ -38,6 +39,7 @@ from tests.differential.servers import HTTPTarget, NotAvailableError, ready, rea
 
 _APISERVER = Path(__file__).parents[1] / "apiserver"
 FIELDS = _APISERVER / "registry" / "answers_of_fields.jsonl.gz"
+RULES = _APISERVER / "registry" / "answers_about_rules.jsonl.gz"
 SCENES = _APISERVER / "answers_to_scenes.jsonl.gz"
 TRANSITIONS = _APISERVER / "registry" / "answers_to_transitions.jsonl.gz"
 QUESTIONS = _APISERVER / "answers_to_questions.jsonl.gz"
@@ -124,6 +126,7 @@ async def _main(kubeconfig: Path, what: str, kinds: str) -> None:
         shapes = await published(target)
         cases: dict[str, tuple[Path, Iterable[Case], Sequence[Any]]] = {
             "fields": (FIELDS, OwnFields(shapes, kinds).cases(), ()),
+            "rules": (RULES, rules.cases(), ()),
             "scenes": (SCENES, of_scenes(shapes), ()),
             "transitions": (TRANSITIONS, transitions.cases(), ()),
             "questions": (
@@ -146,7 +149,9 @@ def _write(file: Path, rows: Iterable[Any]) -> None:
 def main() -> int:
     """0: kept; 2: there is no real server to ask."""
     parser = argparse.ArgumentParser(prog="python -m tests.differential.record", description=__doc__)
-    parser.add_argument("what", choices=("fields", "scenes", "transitions", "formats", "questions", "configurations"))
+    parser.add_argument(
+        "what", choices=("fields", "rules", "scenes", "transitions", "formats", "questions", "configurations")
+    )
     parser.add_argument("kinds", nargs="?", default="", help="fields of these only, such as apps/v1/")
     arguments = parser.parse_args()
     with tempfile.TemporaryDirectory(prefix="record-", ignore_cleanup_errors=True) as folder:

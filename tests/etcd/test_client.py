@@ -5,12 +5,14 @@ from __future__ import annotations
 import asyncio
 from collections.abc import AsyncIterator, Awaitable, Callable
 from contextlib import asynccontextmanager
+from pathlib import Path
 from typing import Any
 
 import grpc
 import grpc.aio
 import pytest
 
+from lifecycle.apiserver.pki.certificates import CertificateAuthority
 from lifecycle.etcd import client
 from lifecycle.etcd.client import Client, current_revision, error_of
 from lifecycle.etcd.messages import event_of, key_value, message_class, new
@@ -120,12 +122,19 @@ class _Served(grpc.GenericRpcHandler):  # type: ignore[misc]
 
 
 @asynccontextmanager
-async def connected(handler: Handler, watch: Any = None) -> AsyncIterator[Client]:
+async def connected(
+    handler: Handler, watch: Any = None, certificate: tuple[bytes, bytes] | None = None
+) -> AsyncIterator[Client]:
+    """`certificate`, of the server, and its key: it is asked over TLS."""
     server = grpc.aio.server()
     server.add_generic_rpc_handlers((_Served(handler, watch),))
-    port = server.add_insecure_port("127.0.0.1:0")
+    if certificate is None:
+        port = server.add_insecure_port("127.0.0.1:0")
+    else:
+        chain, key = certificate
+        port = server.add_secure_port("127.0.0.1:0", grpc.ssl_server_credentials([(key, chain)]))
     await server.start()
-    connection = Client(f"http://127.0.0.1:{port}/")
+    connection = Client(f"http{'s' if certificate else ''}://127.0.0.1:{port}/")
     try:
         yield connection
     finally:
@@ -211,6 +220,26 @@ def test_an_etcd_that_is_away_is_named_by_every_kind_of_call() -> None:
     asyncio.run(main())
 
 
+def test_over_tls_whom_this_machine_trusts_is_asked_and_nobody_else(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    trusted, stranger = CertificateAuthority(), CertificateAuthority()
+    (file := tmp_path / "trusted.crt").write_bytes(trusted.ca_pem)
+    monkeypatch.setenv("SSL_CERT_FILE", str(file))
+
+    async def handler(name: str, request: Any, context: Any) -> dict[str, Any]:
+        return {"header": {"revision": 5}}
+
+    async def main() -> None:
+        async with connected(handler, certificate=trusted.server_certificate()) as connection:
+            assert (await connection.call("Range", {})).header.revision == 5
+        async with connected(handler, certificate=stranger.server_certificate()) as connection:
+            with pytest.raises(UnavailableError, match="CERTIFICATE_VERIFY_FAILED"):
+                await connection.call("Range", {})
+
+    asyncio.run(main())
+
+
 def test_a_watch_asks_for_a_leader_and_tells_message_by_message_until_it_breaks() -> None:
     async def watch(requests: Any, context: Any) -> Any:
         assert dict(context.invocation_metadata())["hasleader"] == "true"
@@ -258,7 +287,7 @@ def test_who_waits_when_the_connection_is_closed_is_told_and_who_is_cancelled_is
                 await arrived.acquire()
             cancelled.cancel()
             await connection.close()
-            with pytest.raises(UnavailableError, match="closed"):
+            with pytest.raises(UnavailableError, match=f' desc = "{connection.url}: closed"$'):
                 await waiting
             with pytest.raises(asyncio.CancelledError):
                 await cancelled

@@ -13,7 +13,7 @@ from lifecycle.api import fast_json
 from lifecycle.api.fast_json import AT_ONCE
 from lifecycle.api.loop.clock import run_virtual
 from lifecycle.api.loop.worker import LARGE
-from lifecycle.etcd.codec import JSON, PROTOBUF, decode_value, encode_value, storage_media_type
+from lifecycle.etcd.codec import JSON, PROTOBUF, UnreadableError, decode_value, encode_value, storage_media_type
 from lifecycle.etcd.memory import MemoryStore
 from tests.conftest import RECORDINGS
 
@@ -82,6 +82,12 @@ def test_both_forms_are_read_whatever_is_written() -> None:
         assert value.startswith(beginning)
         assert decode_value(value, 7) == wanted
     assert b"resourceVersion" not in encode_value(wanted)
+
+
+def test_an_encrypted_value_cannot_be_read_without_its_key() -> None:
+    """Upstream: `identityTransformer.TransformFromStorage`, `storage/value/encrypt/identity/identity.go`."""
+    with pytest.raises(UnreadableError, match=r"^identity transformer tried to read encrypted data$"):
+        decode_value(b"k8s:enc:aescbc:v1:key1:\x00\x01", 7)
 
 
 def test_custom_kinds_stay_json() -> None:

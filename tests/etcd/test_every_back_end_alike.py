@@ -253,6 +253,10 @@ class Broken(MemoryStore):
         if self.how == "watches tell twice":
             feed = watch.feed
             watch.feed = lambda event: (feed(event), feed(event))[0]  # type: ignore[method-assign]
+        if self.how == "of the past only the newest is told":
+            newest = {event.kv.key: event for event in watch.take()}
+            for event in newest.values():
+                watch.feed(event)
         if self.how == "nothing before":
             plain = watch.feed
             watch.feed = lambda event: plain(event._replace(prev=None))  # type: ignore[method-assign]
@@ -322,6 +326,7 @@ SABOTAGES = {
     "values are short": "many_keys_come_back_whole",
     "watches begin now": "a_watch_from_the_past_has_no_gap",
     "watches begin a revision late": "a_watch_from_the_past_has_no_gap",
+    "of the past only the newest is told": "a_watch_from_the_past_has_no_gap",
     "watches tell all": "a_watch_tells_each_change_once_in_order",
     "watches tell twice": "a_watch_tells_each_change_once_in_order",
     "nothing before": "a_watch_tells_each_change_once_in_order",

@@ -8,7 +8,7 @@ import pytest
 
 from lifecycle.api.resources import all_resources, resource
 from lifecycle.etcd.codec import decode_value, encode_value
-from lifecycle.etcd.keys import registry_key, resource_prefix
+from lifecycle.etcd.keys import registry_key, resource_of, resource_prefix
 
 RECORDED = Path(__file__).parents[2] / "recordings" / "kind-1.36.2" / "etcd" / "keys.txt"
 
@@ -53,6 +53,38 @@ def test_every_recorded_key_is_below_the_prefix_of_a_resource() -> None:
 )
 def test_keys_of_well_known_resources(name: str, namespace: str, key: str) -> None:
     assert registry_key(resource(name), namespace, "x") == key
+
+
+def test_a_key_says_whose_it_is() -> None:
+    rows = all_resources()
+    first = {}  # of those that share a prefix, whichever group comes first
+    for row in sorted(rows, key=lambda row: row.group):
+        first.setdefault(resource_prefix(row), (row.group, row.plural))
+    for row in rows:
+        for namespace in ("default", ""):
+            assert resource_of(registry_key(row, namespace, "x")) == first[resource_prefix(row)]
+    assert resource_of("/registry/events/default/x") == ("", "events")
+    assert resource_of("/registry/services/specs/default/x") == ("", "services")
+    assert resource_of("/registry/services/endpoints/default/x") == ("", "endpoints")
+
+
+@pytest.mark.parametrize(
+    ("key", "whose"),
+    [
+        ("/registry/example.com/crontabs/default/x", ("example.com", "crontabs")),
+        ("/registry/example.com/crontabs/x", ("example.com", "crontabs")),
+        ("/registry/example.com/", None),
+        ("/registry/example.com", None),
+        ("/registry/ranges/serviceips", None),
+        ("/registry/masterleases/192.0.2.1", None),
+        ("/registry/services/x", None),
+        ("compact_rev_key", None),
+    ],
+)
+def test_a_key_with_a_group_is_a_custom_one_and_what_is_no_object_is_nobodys(
+    key: str, whose: tuple[str, str] | None
+) -> None:
+    assert resource_of(key) == whose
 
 
 def test_a_value_carries_no_version_and_gets_one_when_read() -> None:

@@ -246,7 +246,7 @@ def test_a_node_without_power_is_noticed_late_and_its_pods_move(page: Make) -> N
     assert {node["name"]: node["status"] for node in play.picture["nodes"]}["lifecycle-worker"] == "NotReady"
     play.playground.advance(330)
     assert list(play.pods().values()).count("Running 1/1") == 3
-    play.enter("mend node lifecycle-worker", 30)
+    assert play.enter("mend node lifecycle-worker", 30) == "node lifecycle-worker is whole again\n"
     assert {node["status"] for node in play.picture["nodes"]} == {"Ready"}
     assert len(play.pods()) == 3, "the node ended what it had lost"
     assert play.picture["broken"] == []

@@ -97,6 +97,19 @@ def test_the_youngest_owner_is_named():
     }
 
 
+def test_a_field_belongs_to_whoever_owns_the_nearest_part_around_it():
+    made = deployment(template={"spec": {"hostNetwork": True}})
+    made["metadata"]["managedFields"] = [
+        {"manager": "of-it-all", "fieldsV1": {"f:spec": {}}},
+        {"manager": "of-the-template", "fieldsV1": {"f:spec": {"f:template": {}}}},
+    ]
+    (write,) = writes_of(requests_of([entry("create", "deployments", made)]))
+    owners = {line.text.partition(":")[0]: line.owner for line in write.lines}
+    assert owners["replicas"] == "of-it-all"
+    assert owners["hostNetwork"] == "of-the-template"
+    assert owners["kind"] == ""
+
+
 def test_a_log_without_the_creation_is_said():
     with pytest.raises(LookupError, match="no creation of deployment web"):
         requests_of([entry("create", "deployments", deployment())], "web")

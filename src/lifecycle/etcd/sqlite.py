@@ -419,7 +419,7 @@ def _open(path: Path, synchronous: str) -> sqlite3.Connection:
         db.execute("COMMIT")
     except sqlite3.Error as error:
         db.close()
-        code = getattr(error, "sqlite_errorcode", 0)
+        code = error.sqlite_errorcode
         if code == sqlite3.SQLITE_NOTADB:
             raise ValueError(f"{path} is not an SQLite file") from None
         raise OSError(

@@ -41,6 +41,11 @@ def test_a_key_given_twice_is_noticed():
         ("a: &x [*x]", "anchor value contains itself"),
         ("a: !!binary '*'", "!!binary value contains invalid base64 data"),
         ("[" * 300 + "]" * 300, "exceeded max depth"),
+        ("{[x]: 1}", "invalid map key"),
+        ("a: {[x]: 1}", "invalid map key"),
+        ("- ? {b: c}\n  : 1", "invalid map key"),
+        ("a: &x [y]\nb: {*x : 1}", "invalid map key"),
+        ("a: {[x]: 1}\nb: c: d", "mapping values are not allowed in this context"),
     ],
 )
 def test_what_is_no_yaml_or_cannot_be_said_in_json(text, complaint):

@@ -179,6 +179,40 @@ def test_a_file_that_does_not_fit_stops_the_kubelet(tmp_path: Path, content: byt
         manager(StaticPolicy(ONE_SOCKET, 1), path)
 
 
+@pytest.mark.parametrize(
+    ("strict", "default", "own", "why"),
+    [
+        (False, "0-3,5-7", "4", ""),
+        (False, "", "4", "default cpuset cannot be empty"),
+        (False, "1-7", "", 'not all reserved cpus: "0" are present in defaultCpuSet: "1-7"'),
+        (False, "0-7", "4", 'pod: p, container: c cpuset: "4" overlaps with default cpuset "0-7"'),
+        (False, "0-2,5-7", "4", 'current set of available CPUs "0-7" doesn\'t match with CPUs in state "0-2,4-7"'),
+        (False, "0-8", "", 'current set of available CPUs "0-7" doesn\'t match with CPUs in state "0-8"'),
+        (True, "1-3,5-7", "4", ""),
+        (True, "0-3,5-7", "4", 'some of strictly reserved cpus: "0" are present in defaultCpuSet: "0-3,5-7"'),
+        (True, "1-3,5-7", "", 'current set of available CPUs "1-7" doesn\'t match with CPUs in state "1-3,5-7"'),
+    ],
+)
+def test_a_state_that_contradicts_the_machine_is_refused(strict: bool, default: str, own: str, why: str) -> None:
+    """Upstream: `pkg/kubelet/cm/cpumanager/policy_static.go` (`validateState`)."""
+    state = CPUState("static")
+    state.default = parse_cpu_set(default)
+    state.assignments = {"p": {"c": parse_cpu_set(own)}} if own else {}
+    policy = StaticPolicy(ONE_SOCKET, parse_cpu_set("0"), strict_cpu_reservation=strict)
+    if not why:
+        return policy.start(state)
+    with pytest.raises(CheckpointError) as caught:
+        policy.start(state)
+    assert str(caught.value) == why
+
+
+@pytest.mark.parametrize(("strict", "default"), [(False, "0-7"), (True, "1-7")])
+def test_a_fresh_state_is_the_machine_without_what_is_strictly_reserved(strict: bool, default: str) -> None:
+    state = CPUState("static")
+    StaticPolicy(ONE_SOCKET, parse_cpu_set("0"), strict_cpu_reservation=strict).start(state)
+    assert state.default == parse_cpu_set(default)
+
+
 def test_running_containers_hear_of_a_smaller_pool_by_the_reconcile_loop_only() -> None:
     async def main() -> None:
         runtime, pods = HollowRuntime(), [pod("shared", "500m"), pod("own", "2")]

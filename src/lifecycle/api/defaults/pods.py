@@ -20,6 +20,11 @@ from lifecycle.api.defaults.resource_lists import round_up_resource_list
 from lifecycle.api.http.wire import Object
 
 _CONTAINER_LISTS = ("initContainers", "containers", "ephemeralContainers")
+_INIT_ANNOTATIONS = frozenset(
+    f"pod.{stage}.kubernetes.io/init-{what}"
+    for stage in ("alpha", "beta")
+    for what in ("containers", "container-statuses")
+)
 _REFERENCE = re.compile(  # a repository, perhaps a tag, perhaps a digest
     r"(?P<domain>(?:[a-zA-Z0-9]|[a-zA-Z0-9][a-zA-Z0-9-]*[a-zA-Z0-9])(?:\.(?:[a-zA-Z0-9]|[a-zA-Z0-9][a-zA-Z0-9-]*[a-zA-Z0-9]))*(?::[0-9]+)?/)?"
     r"(?P<path>[a-z0-9]+(?:(?:[._]|__|-+)[a-z0-9]+)*"
@@ -66,6 +71,7 @@ def pull_policy(image: str) -> str:
 
 def set_pod_defaults(pod: Object) -> None:
     """Defaults of a Pod."""
+    _drop_init_container_annotations(pod)
     spec = pod.get("spec")
     if spec is None:
         spec = pod["spec"] = {}
@@ -103,6 +109,7 @@ def set_pod_defaults(pod: Object) -> None:
 
 def set_pod_template_defaults(template: Object) -> None:
     """Defaults of a template inside a workload."""
+    _drop_init_container_annotations(template)
     spec = template.get("spec")
     if spec is None:
         spec = template["spec"] = {}
@@ -134,6 +141,21 @@ def set_pod_spec_defaults(spec: Object) -> None:
     if resources:
         round_up_resource_list(resources.get("limits"))
         round_up_resource_list(resources.get("requests"))
+
+
+def _drop_init_container_annotations(pod: Object) -> None:
+    """So init containers were written before there was a field for them. Upstream:
+    `pkg/apis/core/v1/conversion.go` (`dropInitContainerAnnotations`).
+    """
+    metadata = pod.get("metadata") or {}
+    annotations = metadata.get("annotations") or {}
+    if _INIT_ANNOTATIONS.isdisjoint(annotations):
+        return
+    kept = {k: v for k, v in annotations.items() if k not in _INIT_ANNOTATIONS}
+    if kept:
+        metadata["annotations"] = kept
+    else:
+        del metadata["annotations"]
 
 
 def set_service_account_names(spec: Object) -> None:

@@ -212,6 +212,6 @@ def arithmetic(expression: str, get: Callable[[str], str | None]) -> int:
     try:
         return value(ast.parse(text, mode="eval").body)
     except (SyntaxError, RecursionError):
-        raise ValueError(f"arithmetic syntax error: {expression}") from None
+        raise ValueError("arithmetic syntax error") from None
     except ZeroDivisionError:
         raise ValueError("divide by zero") from None

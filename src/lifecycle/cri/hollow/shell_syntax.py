@@ -175,7 +175,8 @@ def _closing(script: str, start: int, opening: str, closing: str) -> int:
             if not depth:
                 return i + 1
         i += 1
-    raise UnexpectedEnd("syntax error: unterminated substitution")
+    missing = {")": 'unexpected end of file (expecting ")")', "}": "missing '}'"}
+    raise UnexpectedEnd(f"syntax error: {missing[closing]}")
 
 
 def _expansion(script: str, i: int, quoted: bool) -> tuple[Part, int]:

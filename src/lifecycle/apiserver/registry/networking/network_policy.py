@@ -152,7 +152,7 @@ def _validate_port(entry: Object, path: str) -> list[FieldError]:
                 errors.append(
                     invalid(
                         f"{path}.endPort",
-                        end,
+                        port,  # the port, not the end: so upstream says it
                         "must be greater than or equal to `port`",
                     )
                 )

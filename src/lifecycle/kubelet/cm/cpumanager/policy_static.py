@@ -80,6 +80,11 @@ class StaticPolicy:
                 raise CheckpointError("default cpuset cannot be empty")
             state.set_default(everything)
             return
+        if self._strict and (overlap := self.reserved & state.default):
+            raise CheckpointError(
+                f'some of strictly reserved cpus: "{format_cpu_set(overlap)}" are'
+                f' present in defaultCpuSet: "{format_cpu_set(state.default)}"'
+            )
         if not self._strict and not self.reserved <= state.default:
             raise CheckpointError(
                 f'not all reserved cpus: "{format_cpu_set(self.reserved)}" are present'

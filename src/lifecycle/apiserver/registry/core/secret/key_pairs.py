@@ -88,7 +88,9 @@ def key_pair_error(certificate: str, key: str) -> str:
             next(block for type_, block in certificates if type_ == _CERTIFICATE)
         )
         public = leaf.public_key()
-    except (ValueError, exceptions.UnsupportedAlgorithm) as error:
+    except ValueError:
+        return "x509: malformed certificate"
+    except exceptions.UnsupportedAlgorithm as error:
         return f"x509: {error}"
     try:
         private = serialization.load_pem_private_key(

@@ -22,7 +22,10 @@ from lifecycle.api.validation.addresses import (
     validate_legacy_cidr,
     validate_legacy_ip,
 )
-from lifecycle.apiserver.registry.core.service.types import externally_accessible
+from lifecycle.apiserver.registry.core.service.types import (
+    INTERNAL_TRAFFIC_POLICIES,
+    externally_accessible,
+)
 from lifecycle.apiserver.registry.rest.enum import validate_enum
 from lifecycle.apiserver.registry.rest.object_meta import (
     validate_core_object_meta_update,
@@ -117,10 +120,9 @@ def validate_traffic(spec: Object, type_: str) -> list[FieldError]:
     if internal is None:
         if type_ in ("NodePort", "LoadBalancer", "ClusterIP"):
             errors.append(required("spec.internalTrafficPolicy"))
-    elif internal not in ("Cluster", "Local"):
-        errors.append(
-            not_supported("spec.internalTrafficPolicy", internal, ("Cluster", "Local"))
-        )
+    elif internal not in INTERNAL_TRAFFIC_POLICIES:
+        path = "spec.internalTrafficPolicy"
+        errors.append(not_supported(path, internal, INTERNAL_TRAFFIC_POLICIES))
     distribution = spec.get("trafficDistribution")
     errors += validate_enum(
         "spec.trafficDistribution", distribution, _DISTRIBUTIONS, plain=True

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from lifecycle.api.http.wire import Object
 
+INTERNAL_TRAFFIC_POLICIES = ("Cluster", "Local")
 OUTSIDE = frozenset({"NodePort", "LoadBalancer"})
 """The types that can have node ports."""
 

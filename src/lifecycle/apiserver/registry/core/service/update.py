@@ -14,6 +14,7 @@ from collections.abc import Sequence
 
 from lifecycle.api.http.wire import Object
 from lifecycle.apiserver.registry.core.service.types import (
+    INTERNAL_TRAFFIC_POLICIES,
     OUTSIDE,
     externally_accessible,
     needs_cluster_ip,
@@ -42,11 +43,13 @@ def prepare_for_update(new: Object, old: Object) -> None:
 
 
 def drop_internal_traffic_policy(spec: Object) -> None:
-    """A name has no traffic, and so no policy for it, whoever may have asked for one.
-    Upstream stores it and never shows it (`defaultOnReadInternalTrafficPolicy`).
+    """A name has no traffic, and so no policy for it, whoever may have asked for one;
+    what is no policy stays, to be refused. Upstream stores it and never shows it
+    (`defaultOnReadInternalTrafficPolicy`).
     """
-    if not needs_cluster_ip(spec):
-        spec.pop("internalTrafficPolicy", None)
+    policy = spec.get("internalTrafficPolicy")
+    if policy in INTERNAL_TRAFFIC_POLICIES and not needs_cluster_ip(spec):
+        del spec["internalTrafficPolicy"]
 
 
 def _patch_allocated_values(spec: Object, before: Object) -> None:
