@@ -16,7 +16,8 @@ from collections.abc import Awaitable, Iterator, Sequence
 from typing import Any, NamedTuple
 
 from lifecycle.api.http.wire import Object
-from lifecycle.api.patch.json_patch import apply_json_patch
+from lifecycle.api.patch.json_document import FailedTestError, JSONPatchError
+from lifecycle.api.patch.json_patch import apply_operations
 from lifecycle.api.resources import Resource
 from lifecycle.api.status import StatusError
 from lifecycle.apiserver.admission.attributes import Attributes
@@ -247,15 +248,12 @@ class MutatingAdmissionPolicy(Plugin):
         assert obj is not None
         if kind == "JSONPatch":
             try:
-                return replace_object(
-                    attributes,
-                    apply_json_patch(obj, object_literals.untyped(value)),
-                    self._defaulter,
-                )
-            except StatusError as error:
-                if any(op.get("op") == "test" for op in value):
-                    return False  # a test that fails calls the patch off
-                raise MutationError(f"JSON Patch: {error.message}") from None
+                patched = apply_operations(obj, object_literals.untyped(value))
+            except FailedTestError:
+                return False  # it calls the patch off
+            except JSONPatchError as error:
+                raise MutationError(f"JSON Patch: {error}") from None
+            return replace_object(attributes, patched, self._defaulter, strict=True)
         apply_configuration = object_literals.plain(value)
         whole = type_for(obj["apiVersion"], obj["kind"])
         atomics = list(_atomics(whole, apply_configuration, ""))
