@@ -86,19 +86,22 @@ class RequestAdmission:
         """What the plugins get to see. An object of a create has its name from its
         metadata, once it has one.
         """
-        scope, name = self._scope, self._scope.name
+        scope = self._scope
+        name, namespace = scope.name, scope.namespace
         if obj is None:
             operation = DELETE
         elif old is None:
             operation = CREATE
             name = name or (obj.get("metadata") or {}).get("name") or ""
+            if scope.resource.plural == "namespaces" and not scope.resource.group:
+                namespace = namespace or name  # it is its own
         else:
             operation = UPDATE
         return Attributes(
             operation=operation,
             resource=scope.resource,
             subresource=scope.subresource,
-            namespace=scope.namespace,
+            namespace=namespace,
             name=name,
             obj=obj,
             old_obj=old,
