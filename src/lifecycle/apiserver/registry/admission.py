@@ -88,15 +88,16 @@ class RequestAdmission:
         """
         scope = self._scope
         name, namespace = scope.name, scope.namespace
+        is_scale = scope.subresource == "scale"  # whatever it is the scale of
         if obj is None:
             operation = DELETE
         elif old is None:
             operation = CREATE
             name = name or (obj.get("metadata") or {}).get("name") or ""
-            if scope.resource.plural == "namespaces" and not scope.resource.group:
-                namespace = namespace or name  # it is its own
         else:
             operation = UPDATE
+        if scope.resource.plural == "namespaces" and not scope.resource.group:
+            namespace = name  # it is its own
         return Attributes(
             operation=operation,
             resource=scope.resource,
@@ -109,7 +110,7 @@ class RequestAdmission:
             user=scope.user,
             dry_run=scope.dry_run,
             warnings=scope.warnings,
-            defaulter=scope.strategy.unstructured_defaulter,
+            defaulter=None if is_scale else scope.strategy.unstructured_defaulter,
         )
 
 
