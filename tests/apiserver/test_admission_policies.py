@@ -174,7 +174,8 @@ def test_a_json_patch_and_each_mutation_sees_the_one_before() -> None:
 
 def test_a_failing_mutation_refuses_and_a_failing_test_does_nothing() -> None:
     status, message = mutated(config_map(), json_patch("[JSONPatch{op: 'remove', path: '/data/nope'}]"))
-    assert (status, message[:65]) == (403, "policy 'p' with binding 'p' denied request: JSON Patch: the server"[:65])
+    assert status == 403
+    assert message.startswith("policy 'p' with binding 'p' denied request: JSON Patch: remove operation does not apply")
     tested = json_patch(
         "[JSONPatch{op: 'test', path: '/data/a', value: 'z'}, JSONPatch{op: 'remove', path: '/data/a'}]"
     )

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import time
 
-from lifecycle.cri.hollow.listening import PAGES
-from lifecycle.cri.hollow.process import Process
+from lifecycle.cri.hollow.process.listening import PAGES
+from lifecycle.cri.hollow.process.process import Process
 
 
 async def date(process: Process) -> int:

@@ -19,7 +19,7 @@ from lifecycle.cluster.cluster_addons import DNS_ADDRESS
 from lifecycle.cluster.hollow_ways import HollowWays
 from lifecycle.cluster.rehearsal import RehearsedCluster, rehearse
 from tests.cluster.conftest import Kubectl
-from tests.cri.test_hollow_shell import NOT_RUN
+from tests.cri.hollow.shell.test_shell import NOT_RUN
 
 IMAGE = "registry.k8s.io/e2e-test-images/agnhost:2.63.0"
 NODE_PORT = 30080

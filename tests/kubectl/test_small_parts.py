@@ -14,7 +14,7 @@ from lifecycle.api.schema import schema_for
 from lifecycle.api.status import StatusError
 from lifecycle.kubectl import printers, source_lines
 from lifecycle.kubectl.failures import CommandError
-from lifecycle.kubectl.flag_values import go_base64, go_int, pair, read_as_csv, rfc3339
+from lifecycle.kubectl.flag_values import go_base64, pair, read_as_csv, rfc3339
 from lifecycle.kubectl.last_applied import LAST_APPLIED, create_apply_annotation, modified_configuration
 from lifecycle.kubectl.local_patch import json_patched, locally_patched
 from lifecycle.kubectl.pod_containers import all_container_names, container_names, find_or_default_container
@@ -31,41 +31,6 @@ def refused(ask: Any, *args: Any) -> str:
 
 
 # -- values of flags ---------------------------------------------------------------------------------------------------
-
-
-@pytest.mark.parametrize(
-    ("text", "base", "number"),
-    [
-        ("7", 10, 7), ("-7", 10, -7), ("+7", 10, 7), ("007", 10, 7), ("0x1F", 0, 31), ("0b101", 0, 5), ("0o17", 0, 15),
-        ("017", 0, 15), ("1_000", 0, 1000), ("-0x10", 0, -16), ("0", 0, 0), ("9223372036854775807", 10, 2**63 - 1),
-        ("-9223372036854775808", 10, -(2**63)),
-    ],
-)  # fmt: skip
-def test_numbers_are_read_as_go_does(text: str, base: int, number: int) -> None:
-    assert go_int(text, "strconv.ParseInt", base=base) == number
-
-
-@pytest.mark.parametrize(
-    ("text", "function", "bits", "base", "why"),
-    [
-        ("x", "strconv.Atoi", 64, 10, "invalid syntax"), ("", "strconv.Atoi", 64, 10, "invalid syntax"),
-        ("0x1", "strconv.Atoi", 64, 10, "invalid syntax"), ("1_0", "strconv.Atoi", 64, 10, "invalid syntax"),
-        ("09", "strconv.ParseInt", 64, 0, "invalid syntax"), ("-1", "strconv.ParseUint", 64, 10, "invalid syntax"),
-        ("+1", "strconv.ParseUint", 64, 10, "invalid syntax"), ("٣", "strconv.Atoi", 64, 10, "invalid syntax"),
-        ("9223372036854775808", "strconv.ParseInt", 64, 10, "value out of range"),
-        ("-9223372036854775809", "strconv.ParseInt", 64, 10, "value out of range"),
-        ("128", "strconv.ParseInt", 8, 10, "value out of range"), ("256", "strconv.ParseUint", 8, 10, "value out of range"),
-    ],
-)  # fmt: skip
-def test_what_is_no_number_is_said_in_gos_words(text: str, function: str, bits: int, base: int, why: str) -> None:
-    with pytest.raises(ValueError, match="parsing") as caught:
-        go_int(text, function, bits, base=base)
-    assert str(caught.value) == f'{function}: parsing "{text}": {why}'
-    assert (go_int("255", "strconv.ParseUint", 8), go_int("127", "strconv.ParseInt", 8), go_int("-128", "x", 8)) == (
-        255,
-        127,
-        -128,
-    )
 
 
 @pytest.mark.parametrize(

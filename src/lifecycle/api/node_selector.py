@@ -9,25 +9,22 @@ Upstream: `component-helpers/scheduling/corev1/nodeaffinity/nodeaffinity.go`
 
 from __future__ import annotations
 
-import re
 from collections.abc import Callable, Mapping
 
 from lifecycle.api import fast_json
 from lifecycle.api.bounded_cache import short_lru_cache
+from lifecycle.api.go.strconv import parse_int
 from lifecycle.api.http.wire import Object
-
-_INTEGER = re.compile("[+-]?0*[0-9]{1,19}")
 
 Matcher = Callable[[str, Mapping[str, str]], bool]
 """Takes a node's name and labels."""
 
 
 def _integer(text: str | None) -> int | None:
-    """As `strconv.ParseInt` reads it: no `1_000`, nothing beyond 64 bits."""
-    if text is None or not _INTEGER.fullmatch(text):
+    try:
+        return None if text is None else parse_int(text)
+    except ValueError:
         return None
-    value = int(text)
-    return value if -(2**63) <= value < 2**63 else None
 
 
 def _requirement(requirement: Object) -> Callable[[Mapping[str, str]], bool]:

@@ -32,7 +32,7 @@ if TYPE_CHECKING:
         EncryptionOptions,
     )
     from lifecycle.cluster.nodes import NodeShape
-    from lifecycle.cri.hollow.process import Program
+    from lifecycle.cri.hollow.process.process import Program
     from lifecycle.cri.hollow.programs import Key
 
 T = TypeVar("T")

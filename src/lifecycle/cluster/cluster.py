@@ -56,7 +56,7 @@ from lifecycle.cluster.supervisor import Supervisor
 from lifecycle.controllers.manager import ControllerManager
 from lifecycle.cri.apis.runtime import Runtime
 from lifecycle.cri.hollow.images import KIND_IMAGES
-from lifecycle.cri.hollow.network import HollowNetwork
+from lifecycle.cri.hollow.network.network import HollowNetwork
 from lifecycle.cri.hollow.runtime import HollowRuntime
 from lifecycle.dns.server import ClusterDNS
 from lifecycle.etcd.store import Store

@@ -18,7 +18,7 @@ from lifecycle.apiserver.emulation.served_version import full_version
 from lifecycle.apiserver.storage.encryption_config.controller import EncryptionOptions
 from lifecycle.cluster.nodes import NodeShape
 from lifecycle.cluster.stores import check_address
-from lifecycle.cri.hollow.process import Program
+from lifecycle.cri.hollow.process.process import Program
 from lifecycle.cri.hollow.programs import Key, Programs
 from lifecycle.cri.hollow.step_times import Latency
 

@@ -15,7 +15,7 @@ import random
 from collections.abc import Callable, Mapping
 
 from lifecycle.cluster.cluster_addons import DNS_ADDRESS, NodeProxies
-from lifecycle.cri.hollow.resolver import Record
+from lifecycle.cri.hollow.process.resolver import Record
 from lifecycle.dns.server import ClusterDNS
 from lifecycle.proxy.iptables.rule_text import parse_saved
 from lifecycle.proxy.iptables.walk import DROP, REJECT, Node, Packet, Walk, walk

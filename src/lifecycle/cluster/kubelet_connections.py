@@ -18,7 +18,7 @@ from lifecycle.api.http.auto_headers import AUTO_HEADERS
 from lifecycle.api.http.wire import Request, Response, WatchFrame
 from lifecycle.api.late_import import late_import
 from lifecycle.cri.apis.pod_network import HTTPRequest
-from lifecycle.cri.hollow.http_headers import body_of, headers_of
+from lifecycle.cri.hollow.network.http_headers import body_of, headers_of
 from lifecycle.cri.node_access import NodeAccess, connector_in
 from lifecycle.kubelet.kubelet import Kubelet
 

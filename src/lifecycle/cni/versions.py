@@ -11,6 +11,7 @@ from collections.abc import Sequence
 from typing import Any
 
 from lifecycle.api.go.json.decode import unmarshal_object
+from lifecycle.api.go.strconv import atoi
 from lifecycle.cni.errors import CNIError
 
 CURRENT = "1.1.0"
@@ -31,11 +32,10 @@ def parse_version(version: str) -> tuple[int, int, int]:
         zip(parts, ("major", "minor", "micro"), strict=False)
     ):
         try:
-            numbers[index] = int(part)
-        except ValueError:
-            why = f'strconv.Atoi: parsing "{part}": invalid syntax'
+            numbers[index] = atoi(part)
+        except ValueError as error:
             raise CNIError(
-                f'failed to convert {name} version part "{part}": {why}'
+                f'failed to convert {name} version part "{part}": {error}'
             ) from None
     return numbers[0], numbers[1], numbers[2]
 

@@ -6,6 +6,7 @@ import asyncio
 from collections.abc import Callable, Iterator, Mapping
 from functools import cache
 from random import Random
+from types import MappingProxyType
 from typing import Any, cast
 
 from lifecycle.api import fast_json
@@ -285,7 +286,7 @@ class _FewPlugins:
 
     profile_name = ""
     queue_sort_plugins = (PrioritySort(),)
-    pre_enqueue_plugins = ()
+    pre_enqueue_plugins: Mapping[str, Any] = MappingProxyType({})
 
     @property
     def hints(self) -> Mapping[str, Mapping[ClusterEvent, Any]]:

@@ -1,7 +1,7 @@
-"""The values of flags as Go reads them: numbers, lists, pairs and base64, with Go's
+"""The values of flags as Go reads them: lists, pairs and base64, with Go's
 complaints.
 
-Upstream: Go's `strconv` (`ParseInt`), `encoding/csv` and `encoding/base64`
+Upstream: Go's `encoding/csv` and `encoding/base64`
 (`CorruptInputError`); `spf13/pflag` (`readAsCSV`),
 `component-base/cli/flag/map_string_string.go`.
 """
@@ -13,47 +13,6 @@ import re
 from datetime import UTC, datetime
 
 from lifecycle.kubectl.failures import CommandError
-
-_NUMBER = re.compile(r"[+-]?\d+", re.ASCII)
-_ANY_NUMBER = re.compile(
-    r"(?P<sign>[+-]?)(?:0[xX](?P<x>(?:_?[0-9a-fA-F])+)|0[bB](?P<b>(?:_?[01])+)|0[oO]?(?P<o>(?:_?[0-7])+)|(?P<d>0|[1-9](?:_?\d)*))",
-    re.ASCII,
-)
-_BASES = {"x": 16, "b": 2, "o": 8, "d": 10}
-
-
-def go_int(text: str, function: str, bits: int = 64, *, base: int = 10) -> int:
-    """A number as Go parses it; base 0 also reads `0x10`, `0o7`, `010` (eight) and
-    `1_000`.
-
-    Raises ValueError in Go's words: `strconv.Atoi: parsing "x": invalid syntax`.
-    """
-    number: int | None = None
-    if base == 0 and (match := _ANY_NUMBER.fullmatch(text)):
-        digits, radix = next(
-            (match[name], value)
-            for name, value in _BASES.items()
-            if match[name] is not None
-        )
-        number = int(digits.replace("_", ""), radix) * (
-            -1 if match["sign"] == "-" else 1
-        )
-    elif (
-        base == 10
-        and _NUMBER.fullmatch(text)
-        and not (function == "strconv.ParseUint" and text[0] in "+-")
-    ):
-        number = int(text)
-    if number is None:
-        raise ValueError(f'{function}: parsing "{text}": invalid syntax')
-    low, high = (
-        (0, 2**bits)
-        if function == "strconv.ParseUint"
-        else (-(2 ** (bits - 1)), 2 ** (bits - 1))
-    )
-    if not low <= number < high:
-        raise ValueError(f'{function}: parsing "{text}": value out of range')
-    return number
 
 
 def go_base64(text: str) -> bytes:

@@ -14,9 +14,10 @@ from typing import Any
 
 from lifecycle.api.go.duration import parse_duration
 from lifecycle.api.go.format import go_quote
+from lifecycle.api.go.strconv import parse_int
 from lifecycle.api.loop.clock import Clock
 from lifecycle.kubectl.failures import CommandError, FlagError
-from lifecycle.kubectl.flag_values import go_int, pair, read_as_csv
+from lifecycle.kubectl.flag_values import pair, read_as_csv
 from lifecycle.kubectl.request.debugging import plain_klog_line
 
 
@@ -303,7 +304,7 @@ def _scalar(kind: str, value: str) -> Any:
         raise ValueError(f'strconv.ParseBool: parsing "{value}": invalid syntax')
     if kind == "duration":
         return parse_duration(value)
-    return go_int(value, "strconv.ParseInt", 32 if kind == "int32" else 64, base=0)
+    return parse_int(value, 32 if kind == "int32" else 64, base=0)
 
 
 def dry_run_strategy(parsed: Parsed, warn: Callable[[str], object]) -> str:

@@ -12,7 +12,7 @@ from lifecycle.api.http.wire import Object
 from lifecycle.api.loop.clock import run_virtual
 from lifecycle.api.resources import resource
 from lifecycle.cri.apis.container import ContainerState
-from tests.cri.test_hollow_shell import NOT_RUN
+from tests.cri.hollow.shell.test_shell import NOT_RUN
 from tests.kubelet.small_cluster import small_cluster
 
 IMAGE = "registry.k8s.io/e2e-test-images/agnhost:2.63.0"

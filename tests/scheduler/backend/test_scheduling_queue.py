@@ -17,9 +17,11 @@ from lifecycle.scheduler.profile import default_framework
 from tests.scheduler.cluster_model import make_pod
 
 
-def with_queue(body: Any) -> None:
+def with_queue(body: Any, *gates: PreEnqueuePlugin) -> None:
     async def main() -> None:
-        queue = SchedulingQueue(default_framework(), Clock())
+        framework = default_framework()
+        framework.pre_enqueue_plugins = {**framework.pre_enqueue_plugins, **{gate.name: gate for gate in gates}}
+        queue = SchedulingQueue(framework, Clock())
         work: Coroutine[Any, Any, None] = body(queue)
         await work
         queue.close()
@@ -51,58 +53,60 @@ def test_a_gated_pod_waits_until_the_gate_is_lifted() -> None:
 
 
 def test_a_pod_whose_gate_stays_shut_is_not_asked_what_would_help_it() -> None:
+    class Gate(PreEnqueuePlugin):
+        name = "Gate"
+        refuses = True
+        asked = 0
+
+        def pre_enqueue(self, pod: Object) -> Status | None:
+            self.asked += 1
+            return unresolvable(self.name, "no") if self.refuses else None
+
+    gate = Gate()
+
     async def body(queue: SchedulingQueue) -> None:
         queue.add(make_pod("gated"))
-        queued = await queue.pop()
-
-        class Shut(PreEnqueuePlugin):
-            name = "Shut"
-            refuses = True
-            asked = 0
-
-            def pre_enqueue(self, pod: Object) -> Status | None:
-                self.asked += 1
-                return unresolvable(self.name, "no") if self.refuses else None
-
-        shut = queued.gating_plugin = Shut()
-        queue._unschedulable[queued.key] = queued
+        gate.asked = 0
         looked_at = list[str]()
         event = ClusterEvent("AssignedPod", "Delete")
         queue.move_all(event, None, None, lambda info: bool(looked_at.append(info.key)))
-        assert (shut.asked, looked_at) == (1, [])
-        shut.refuses = False
+        assert (gate.asked, looked_at) == (1, [])
+        gate.refuses = False
         queue.move_all(event, None, None)
         assert queue.pending_pods()["active"] == ["default/gated"]
 
-    with_queue(body)
+    with_queue(body, gate)
 
 
 def test_a_gate_that_has_a_list_is_asked_about_nobody_on_it() -> None:
+    asked = list[str]()
+
+    class Gate(PreEnqueuePlugin):
+        name = "Gate"
+        kept = frozenset("abc")
+
+        def pre_enqueue(self, pod: Object) -> Status | None:
+            name = pod["metadata"]["name"]
+            asked.append(name)
+            return unresolvable(self.name, "no") if name in self.kept else None
+
+        def kept_out(self) -> Collection[str]:
+            return self.kept
+
+    gate = Gate()
+
     async def body(queue: SchedulingQueue) -> None:
-        asked = list[str]()
-
-        class Shut(PreEnqueuePlugin):
-            name = "Shut"
-
-            def pre_enqueue(self, pod: Object) -> Status | None:
-                asked.append(pod["metadata"]["name"])
-                return None
-
-            def kept_out(self) -> Collection[str]:
-                return {"a", "b"}
-
-        shut = Shut()
-        for name in ("a", "b", "c"):
+        for name in "abc":
             queue.add(make_pod(name))
-            queued = await queue.pop()
-            queued.gating_plugin = shut
-            queue._unschedulable[queued.key] = queued
+        assert queue.pending_pods()["gated"] == ["default/a", "default/b", "default/c"]
+        asked.clear()
+        gate.kept = frozenset("ab")
         queue.move_all(ClusterEvent("AssignedPod", "Delete"), None, None)
-        assert asked == ["c"]
+        assert set(asked) == {"c"}
         assert queue.pending_pods()["gated"] == ["default/a", "default/b"]
         assert queue.pending_pods()["active"] == ["default/c"]
 
-    with_queue(body)
+    with_queue(body, gate)
 
 
 def test_a_gate_is_tried_again_only_after_what_it_wants_to_hear_of() -> None:

@@ -12,7 +12,6 @@ Upstream: `github.com/robfig/cron/v3/parser.go` (`ParseStandard`, `getField`,
 
 from __future__ import annotations
 
-import re
 from typing import NamedTuple
 
 from lifecycle.api.cron.location import load_location
@@ -23,7 +22,7 @@ from lifecycle.api.cron.schedule import (
     SpecSchedule,
 )
 from lifecycle.api.go.duration import parse_duration
-from lifecycle.api.go.format import go_quote
+from lifecycle.api.go.strconv import atoi
 
 DESCRIPTORS = {
     "@yearly": "0 0 1 1 *",
@@ -61,8 +60,6 @@ BOUNDS = (
     Bounds(1, 12, tuple(_MONTHS.split())),
     Bounds(0, 6, tuple(_WEEKDAYS.split())),
 )
-_INT = re.compile(r"[+-]?[0-9]+")
-_LARGEST_INT = 2**63 - 1
 
 
 def parse_standard(spec: str) -> Schedule:
@@ -139,14 +136,10 @@ def _check(expr: str, bounds: Bounds, start: int, end: int, step: int) -> None:
 
 
 def _number(text: str) -> int:
-    problem = ""
-    if not _INT.fullmatch(text):
-        problem = "invalid syntax"
-    elif len(text) > 40 or abs(int(text)) > _LARGEST_INT:
-        problem = "value out of range"
-    if problem:
-        why = f"strconv.Atoi: parsing {go_quote(text)}: {problem}"
-        raise ValueError(f"failed to parse int from {text}: {why}")
-    if (number := int(text)) < 0:
+    try:
+        number = atoi(text)
+    except ValueError as error:
+        raise ValueError(f"failed to parse int from {text}: {error}") from None
+    if number < 0:
         raise ValueError(f"negative number ({number}) not allowed: {text}")
     return number

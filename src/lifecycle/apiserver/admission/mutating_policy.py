@@ -15,8 +15,10 @@ from __future__ import annotations
 from collections.abc import Awaitable, Iterator, Sequence
 from typing import Any, NamedTuple
 
+from lifecycle.api.go.format import go_quote
 from lifecycle.api.http.wire import Object
-from lifecycle.api.patch.json_patch import apply_json_patch
+from lifecycle.api.patch.json_document import FailedTestError, JSONPatchError
+from lifecycle.api.patch.json_patch import apply_operations
 from lifecycle.api.resources import Resource
 from lifecycle.api.status import StatusError
 from lifecycle.apiserver.admission.attributes import Attributes
@@ -36,6 +38,7 @@ from lifecycle.apiserver.admission.policy_source import (
     ConfigurationError,
     Hook,
     PolicySource,
+    params_for,
 )
 from lifecycle.apiserver.admission.reinvocation import Reinvocation
 from lifecycle.apiserver.authz.authorizer import Authorize
@@ -139,7 +142,7 @@ class MutatingAdmissionPolicy(Plugin):
     async def _dispatch(
         self, hooks: Sequence[Hook[Mutator]], attributes: Attributes
     ) -> None:
-        problems: list[tuple[Hook[Mutator], Object, str, str]] = []
+        problems: list[tuple[Hook[Mutator], Object | None, str, str]] = []
         invocations = [
             relevant
             for hook in hooks
@@ -165,20 +168,25 @@ class MutatingAdmissionPolicy(Plugin):
         invocations: list[Invocation] = []
         if match is None:
             return invocations
+        try:
+            params = await self._source.params_of(hook)
+        except ConfigurationError as error:
+            problems.append((hook, None, f"failed to configure policy: {error}", ""))
+            return invocations
         mutator = await hook.evaluator.get()
         for binding in hook.bindings:
             criteria = binding["spec"].get("matchResources")
             if criteria and self._matcher.resources(criteria, attributes) is None:
                 continue
             try:
-                params = self._source.params(hook, binding, attributes.namespace)
+                each = params_for(binding, params, attributes.namespace)
             except ConfigurationError as error:
                 problems.append(
                     (hook, binding, f"failed to configure binding: {error}", "")
                 )
                 continue
             invocations += [
-                Invocation(hook, mutator, binding, one, match) for one in params
+                Invocation(hook, mutator, binding, one, match) for one in each
             ]
         return invocations
 
@@ -247,15 +255,12 @@ class MutatingAdmissionPolicy(Plugin):
         assert obj is not None
         if kind == "JSONPatch":
             try:
-                return replace_object(
-                    attributes,
-                    apply_json_patch(obj, object_literals.untyped(value)),
-                    self._defaulter,
-                )
-            except StatusError as error:
-                if any(op.get("op") == "test" for op in value):
-                    return False  # a test that fails calls the patch off
-                raise MutationError(f"JSON Patch: {error.message}") from None
+                patched = apply_operations(obj, object_literals.untyped(value))
+            except FailedTestError:
+                return False  # it calls the patch off
+            except JSONPatchError as error:
+                raise MutationError(f"JSON Patch: {error}") from None
+            return replace_object(attributes, patched, self._defaulter, strict=True)
         apply_configuration = object_literals.plain(value)
         whole = type_for(obj["apiVersion"], obj["kind"])
         atomics = list(_atomics(whole, apply_configuration, ""))
@@ -291,15 +296,11 @@ def _atomics(kind: Type, value: Any, path: str) -> Iterator[str]:
 def _denial(attributes: Attributes, problems: list[Any]) -> StatusError:
     causes = []
     for hook, binding, message, _ in problems:
-        name = binding["metadata"]["name"]
-        causes.append(
-            {
-                "message": (
-                    f"policy '{hook.name}' with binding '{name}' denied request:"
-                    f" {message}"
-                )
-            }
-        )
+        if binding is None:
+            who = f"policy {go_quote(hook.name)}"
+        else:
+            who = f"policy '{hook.name}' with binding '{binding['metadata']['name']}'"
+        causes.append({"message": f"{who} denied request: {message}"})
     status = attributes.forbidden("admission request denied by policy").status
     details = {**(status.get("details") or {}), "causes": causes}
     reason = problems[0][3] or status["reason"]

@@ -16,8 +16,9 @@ from typing import Any
 from lifecycle.api.http.wire import Object
 from lifecycle.api.loop.pauses import Pauses
 from lifecycle.api.loop.worker import beside, size_of
-from lifecycle.api.patch.json_patch import apply_json_patch
-from lifecycle.api.schema import decode
+from lifecycle.api.patch.json_document import JSONPatchError
+from lifecycle.api.patch.json_patch import apply_operations
+from lifecycle.api.schema.decode import CannotBeHandledError, decode
 from lifecycle.api.status import StatusError, internal_error
 from lifecycle.apiserver.admission.attributes import Attributes
 from lifecycle.apiserver.admission.matching import converted
@@ -137,26 +138,35 @@ class MutatingAdmissionWebhook(WebhookPlugin):
             )
             raise internal_error(why)
         try:
-            patched = apply_json_patch(versioned, patch)
-        except StatusError as error:
-            raise internal_error(error.message) from None
+            patched = apply_operations(versioned, patch)
+        except JSONPatchError as error:
+            raise internal_error(str(error)) from None
         return replace_object(attributes, patched, self._defaulter)
 
 
 def replace_object(
-    attributes: Attributes, document: Object, defaulter: Defaulter
+    attributes: Attributes,
+    document: Object,
+    defaulter: Defaulter,
+    *,
+    strict: bool = False,
 ) -> bool:
     """Put another object in the place of the one that is asked about: normal form, with
     defaults, a custom one pruned. Returns whether it is another.
 
-    Raises StatusError 500 for something that is no such object.
+    Raises StatusError 500 for something that is no such object, or, if it is `strict`,
+    has fields that nobody knows.
     """
     obj = attributes.obj
     assert obj is not None
     try:
-        new, _ = decode(document, document["apiVersion"], document["kind"])
+        new, unknown = decode(document, document["apiVersion"], document["kind"])
+    except CannotBeHandledError as error:
+        raise internal_error(error.why) from None
     except (StatusError, KeyError) as error:
         raise internal_error(getattr(error, "message", str(error))) from None
+    if strict and unknown:
+        raise internal_error(f"strict decoding error: {', '.join(unknown)}")
     new = converted(new, attributes.resource) or new
     (attributes.defaulter or defaulter)(new)
     if new == obj:

@@ -2,8 +2,7 @@
 changed, and compiled when a request first needs them.
 
 Upstream: `apiserver/pkg/admission/plugin/policy/generic/policy_source.go`
-(`policySource`), `policy_dispatcher.go` (`CollectParams`), v1.36. Left out: parameters
-of kinds that custom resources define.
+(`policySource`), `policy_dispatcher.go` (`CollectParams`), v1.36.
 """
 
 from __future__ import annotations
@@ -14,7 +13,7 @@ from typing import Generic, NamedTuple, TypeVar
 from lifecycle.api.http.wire import Object
 from lifecycle.api.labels import selector_from_label_selector
 from lifecycle.api.loop.worker import OnDemand
-from lifecycle.api.resources import Resource, resource, resource_for_kind
+from lifecycle.api.resources import Resource, resource
 from lifecycle.apiserver.storage.object_reader import ObjectReader
 
 E = TypeVar("E")
@@ -97,33 +96,40 @@ class PolicySource(Generic[E]):
         self._compiled = compiled
         return hooks
 
-    def params(
-        self, hook: Hook[E], binding: Object, namespace: str
-    ) -> Sequence[Object | None]:
-        """What a binding evaluates its policy with, one after the other; `[None]` for a
-        policy without parameters.
+    async def params_of(self, hook: Hook[E]) -> Params | None:
+        """Where a policy's parameters are; None for a policy without.
 
-        Raises ConfigurationError.
+        Raises ConfigurationError for a kind that nobody knows.
         """
-        kind, reference = (
-            hook.policy["spec"].get("paramKind"),
-            binding["spec"].get("paramRef"),
-        )
-        if not kind or not reference:
-            return [None]
-        row = resource_for_kind(kind["apiVersion"], kind["kind"])
-        if row is None:
+        kind = hook.policy["spec"].get("paramKind")
+        if not kind:
+            return None
+        found = await self._reader.reader_of(kind["apiVersion"], kind["kind"])
+        if found is None:
             group_version_kind = f"{kind['apiVersion']}, Kind={kind['kind']}"
             raise ConfigurationError(
                 "failed to find resource referenced by paramKind:"
                 f" '{group_version_kind}'"
             )
-        return self._collect(row, reference, namespace)
+        return Params(kind, *found)
 
-    def _collect(
-        self, row: Resource, reference: Object, namespace: str
-    ) -> Sequence[Object]:
-        where = ""
+
+class Params(NamedTuple):
+    """The parameters that the bindings of a policy may name: of which kind, and who
+    reads them.
+    """
+
+    kind: Object
+    resource: Resource
+    reader: ObjectReader
+
+    def collect(self, reference: Object, namespace: str) -> Sequence[Object]:
+        """Those of one binding (`paramRef`), with each of which its policy is
+        evaluated. Upstream: `CollectParams`.
+
+        Raises ConfigurationError.
+        """
+        row, where = self.resource, ""
         if row.namespaced:
             where = reference.get("namespace") or namespace
             if not where:
@@ -136,14 +142,20 @@ class PolicySource(Generic[E]):
                 "paramRef.namespace must not be provided for a cluster-scoped"
                 " `paramKind`"
             )
+        if "list" not in row.verbs or "watch" not in row.verbs:
+            api_version, kind = self.kind["apiVersion"], self.kind["kind"]
+            raise ConfigurationError(
+                f"paramKind kind `&ParamKind{{APIVersion:{api_version},Kind:{kind},}}`"
+                " not yet synced to use for admission"
+            )
         if reference.get("name"):
-            one = self._reader.get(row, where, reference["name"])
+            one = self.reader.get(row, where, reference["name"])
             params = [one] if one is not None else []
         else:
             selector = selector_from_label_selector(reference.get("selector") or {})
             params = [
                 obj
-                for obj in self._reader.list(row, where)
+                for obj in self.reader.list(row, where)
                 if selector.matches(obj["metadata"].get("labels"))
             ]
         if not params and reference.get("parameterNotFoundAction") == "Deny":
@@ -151,3 +163,15 @@ class PolicySource(Generic[E]):
                 "no params found for policy binding with `Deny` parameterNotFoundAction"
             )
         return params
+
+
+def params_for(
+    binding: Object, params: Params | None, namespace: str
+) -> Sequence[Object | None]:
+    """What a binding evaluates its policy with, one after the other; `[None]` if it
+    names no parameters. Raises ConfigurationError.
+    """
+    reference = binding["spec"].get("paramRef")
+    if params is None or not reference:
+        return [None]
+    return params.collect(reference, namespace)

@@ -34,7 +34,9 @@ from lifecycle.apiserver.admission.policy_expressions import (
 from lifecycle.apiserver.admission.policy_source import (
     ConfigurationError,
     Hook,
+    Params,
     PolicySource,
+    params_for,
     refuses_failures,
 )
 from lifecycle.apiserver.audit.context import annotate
@@ -215,6 +217,13 @@ class ValidatingAdmissionPolicy(Plugin):
         denials: list[StatusError] = []
         if match is None:
             return denials
+        try:
+            params = await self._source.params_of(hook)
+        except ConfigurationError as error:
+            if hook.fails:
+                why = Decision(0, f"failed to configure policy: {error}")
+                denials.append(_denial(attributes, hook, None, why))
+            return denials
         validator = await hook.evaluator.get()
         noted: dict[str, list[str]] = {}
         for binding in hook.bindings:
@@ -222,7 +231,7 @@ class ValidatingAdmissionPolicy(Plugin):
             if criteria and self._matcher.resources(criteria, attributes) is None:
                 continue
             denials += await self._binding(
-                hook, validator, binding, match, attributes, noted
+                hook, validator, binding, params, match, attributes, noted
             )
         for key, values in noted.items():
             annotate(f"{hook.name}/{key}", ", ".join(values))
@@ -233,20 +242,21 @@ class ValidatingAdmissionPolicy(Plugin):
         hook: Hook[Validator],
         validator: Validator,
         binding: Object,
+        params: Params | None,
         match: Match,
         attributes: Attributes,
         noted: dict[str, list[str]],
     ) -> list[StatusError]:
         denials: list[StatusError] = []
         try:
-            params = self._source.params(hook, binding, attributes.namespace)
+            each = params_for(binding, params, attributes.namespace)
         except ConfigurationError as error:
             if hook.fails:
                 why = Decision(0, f"failed to configure binding: {error}")
                 denials.append(_denial(attributes, hook, binding, why))
             return denials
         composition = validator.composition
-        for evaluation in self._evaluations(params, match, attributes, composition):
+        for evaluation in self._evaluations(each, match, attributes, composition):
             try:
                 policy = "Fail" if hook.fails else "Ignore"
                 if not validator.problem and not await validator.conditions.match(
@@ -314,13 +324,12 @@ def _act(
 
 
 def _denial(
-    attributes: Attributes, hook: Hook[Any], binding: Object, decision: Decision
+    attributes: Attributes, hook: Hook[Any], binding: Object | None, decision: Decision
 ) -> StatusError:
-    name = binding["metadata"]["name"]
-    message = (
-        f"ValidatingAdmissionPolicy '{hook.name}' with binding '{name}' denied request:"
-        f" {decision.message}"
-    )
+    who = f"ValidatingAdmissionPolicy '{hook.name}'"
+    if binding is not None:
+        who += f" with binding '{binding['metadata']['name']}'"
+    message = f"{who} denied request: {decision.message}"
     status = attributes.forbidden(message).status
     details = {**(status.get("details") or {}), "causes": [{"message": message}]}
     code = CODES.get(decision.reason, 422)

@@ -25,9 +25,10 @@ from lifecycle.apiserver.registry.admission import RequestAdmission, validate_al
 from lifecycle.apiserver.registry.deletion import DeleteOptions, delete
 from lifecycle.apiserver.registry.scope import RequestScope
 from lifecycle.apiserver.registry.store import Environment, ResourceStore
+from lifecycle.apiserver.storage.cache_reader import CacheReader
 from lifecycle.apiserver.storage.cacher.cache_watcher import CacheWatcher, Criteria
 from lifecycle.apiserver.storage.cacher.cacher import Cacher
-from lifecycle.apiserver.storage.object_reader import ObjectReader
+from lifecycle.apiserver.storage.object_reader import KindReader, ObjectReader
 from lifecycle.apiserver.webhook.service_resolver import ServiceResolver
 
 DOCUMENTS, LONGEST_PARTS = 256, 32 * 1024
@@ -54,6 +55,7 @@ class Extensions:
         self.handler = CustomResourceHandler(environment, self._find, resolver)
         self.controllers = DefinitionControllers(self, environment.clock)
         self._rows: tuple[int, list[Resource]] = (-1, [])
+        self._kinds: tuple[list[Resource], dict[tuple[str, str], Resource]] = ([], {})
 
     async def start(self) -> None:
         """Begin to follow the definitions."""
@@ -121,6 +123,22 @@ class Extensions:
     async def serve(self, request: Request) -> Response | None:
         """The answer to a request for a custom resource; None if there is none such."""
         return await self.handler(request)
+
+    async def reader_of(self, api_version: str, kind: str) -> KindReader | None:
+        """Who reads the objects of a custom kind; None if no definition has it."""
+        rows = self.resources()
+        if self._kinds[0] is not rows:
+            self._kinds = rows, {(row.api_version, row.kind): row for row in rows}
+        row = self._kinds[1].get((api_version, kind))
+        if row is None:
+            return None
+        definition = self._find(f"{row.plural}.{row.group}")
+        if definition is None:
+            return None
+        handler = await self.handler.handler_for(definition, row.version)
+        if handler is None:
+            return None
+        return KindReader(row, CacheReader(handler.environment.cachers))
 
     # -- what the controllers ask for: `controllers.Definitions` -----------------------
 

@@ -86,7 +86,9 @@ class RequestAdmission:
         """What the plugins get to see. An object of a create has its name from its
         metadata, once it has one.
         """
-        scope, name = self._scope, self._scope.name
+        scope = self._scope
+        name, namespace = scope.name, scope.namespace
+        is_scale = scope.subresource == "scale"  # whatever it is the scale of
         if obj is None:
             operation = DELETE
         elif old is None:
@@ -94,11 +96,13 @@ class RequestAdmission:
             name = name or (obj.get("metadata") or {}).get("name") or ""
         else:
             operation = UPDATE
+        if scope.resource.plural == "namespaces" and not scope.resource.group:
+            namespace = name  # it is its own
         return Attributes(
             operation=operation,
             resource=scope.resource,
             subresource=scope.subresource,
-            namespace=scope.namespace,
+            namespace=namespace,
             name=name,
             obj=obj,
             old_obj=old,
@@ -106,7 +110,7 @@ class RequestAdmission:
             user=scope.user,
             dry_run=scope.dry_run,
             warnings=scope.warnings,
-            defaulter=scope.strategy.unstructured_defaulter,
+            defaulter=None if is_scale else scope.strategy.unstructured_defaulter,
         )
 
 

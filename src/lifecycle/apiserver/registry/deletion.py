@@ -74,13 +74,30 @@ async def delete(
         stored = store.get(scope.namespace, scope.name)
         store.strategy.check_deletion(stored.obj, options.uid, options.resource_version)
         check_preconditions(stored.obj, scope, options)
+        _settle(store, stored.obj, scope, options)
         await validate(None, stored.obj)
-        outcome = await _attempt(store, stored, scope, options)
+        outcome = await _attempt(store, stored, scope, options, validate)
         if outcome is not None:
             return outcome
         if options.resource_version:
             break
     raise status.conflict(resource.plural, scope.name, group=resource.group)
+
+
+def _settle(
+    store: ResourceStore, obj: Object, scope: RequestScope, options: DeleteOptions
+) -> None:
+    """What admission is told of the options, once the kind has had its say. Upstream:
+    `CheckGracefulDelete`; `Delete` of namespaces and of definitions.
+    """
+    graceful, metadata = store.strategy.check_graceful_delete, obj["metadata"]
+    if graceful is not None and "deletionTimestamp" not in metadata:
+        grace = graceful(obj, options.grace)
+        scope.options = {**scope.options, "gracePeriodSeconds": grace}
+    if store.strategy.marks_own_deletion:
+        preconditions = scope.options.get("preconditions") or {}
+        named = {"uid": metadata["uid"], **preconditions}
+        scope.options = {**scope.options, "preconditions": named}
 
 
 def check_preconditions(
@@ -108,7 +125,11 @@ def check_preconditions(
 
 
 async def _attempt(
-    store: ResourceStore, stored: Cached, scope: RequestScope, options: DeleteOptions
+    store: ResourceStore,
+    stored: Cached,
+    scope: RequestScope,
+    options: DeleteOptions,
+    validate: Validate,
 ) -> tuple[Object, bool] | None:
     """One try; None if somebody wrote in between."""
     obj = stored.obj
@@ -156,7 +177,11 @@ async def _attempt(
         doomed = (
             await _shortened(store, stored, now) if graceful is not None else stored
         )
-        if doomed is None or await store.erase(stored.key, doomed) is None:
+        if doomed is None:
+            return None
+        if doomed is not stored:  # both steps are asked about
+            await validate(None, doomed.obj)
+        if await store.erase(stored.key, doomed) is None:
             return None
         obj = doomed.obj
     if store.strategy.returns_deleted_object:

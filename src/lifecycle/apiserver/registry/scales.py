@@ -122,6 +122,7 @@ async def change_scale(
     """
     resource, paths = scope.resource, scope.strategy.scale
     now = store.environment.clock.timestamp()
+    admission = RequestAdmission(store.environment.admission, scope)
 
     async def change_parent(live: Object | None) -> Object:
         assert live is not None  # nothing is created here
@@ -146,6 +147,8 @@ async def change_scale(
                 subresource="scale",
                 now=now,
             )
+        await admission.admit(after, before)
+        metadata = after["metadata"]
         version = metadata.get("resourceVersion")
         changed = {
             **live["metadata"],
@@ -174,7 +177,14 @@ async def change_scale(
         scope.dry_run, warnings=scope.warnings,
         strategy=scope.strategy,
     )  # fmt: skip
-    validate = RequestAdmission(store.environment.admission, parent).validate
+
+    async def validate(obj: Object | None, old: Object | None) -> None:
+        assert obj is not None
+        assert old is not None
+        await admission.validate(
+            scale_of(obj, scope.strategy), scale_of(old, scope.strategy)
+        )
+
     cached, _ = await store.update(
         parent, change_parent, validate, create=False, uid=uid
     )

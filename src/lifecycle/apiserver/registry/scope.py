@@ -45,6 +45,7 @@ class RequestScope:
     field_validation: str = "Warn"
     warnings: list[str] = field(default_factory=list)
     options: Object = field(default_factory=dict)
+    """What the client said of it, as admission is told."""
     strategy: Strategy = GENERIC
     empties: Collection[Empty] = ()
     """What the object sent has that the normal form leaves out."""
@@ -74,6 +75,11 @@ def scope_of(request: Request, resource: Resource, strategy: Strategy) -> Reques
         dry_run="All" in request.query.get("dryRun", ()),
         field_validation=request.param("fieldValidation") or "Warn",
         warnings=request.warnings,
+        options={
+            key: value
+            for key in ("fieldManager", "fieldValidation")
+            if (value := request.param(key))
+        },
         strategy=strategy.in_version(request.requested_version),
         requested_version=request.requested_version,
         size=strategy.weighed(

@@ -68,6 +68,7 @@ from lifecycle.apiserver.storage.encryption_config.controller import (
     EncryptionAtRest,
     EncryptionOptions,
 )
+from lifecycle.apiserver.storage.object_reader import KindReader
 from lifecycle.apiserver.storage.stats import StorageStats
 from lifecycle.apiserver.webhook.egress_selector import EgressSelector
 from lifecycle.apiserver.webhook.service_resolver import (
@@ -127,7 +128,11 @@ def create_server_chain(
 
     loopback = Loopback(enter, precedence)
     cachers = new_cachers(store)
-    reader = CacheReader(cachers)
+
+    async def custom(api_version: str, kind: str) -> KindReader | None:
+        return await extensions.reader_of(api_version, kind)  # see below
+
+    reader = CacheReader(cachers, custom)
     egress = EgressSelector()
     resolver = webhook_resolver or EndpointResolver(
         reader, external_names=True, egress=egress

@@ -4,20 +4,26 @@ upstream.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Awaitable, Callable, Iterable, Mapping, Sequence
 
 from lifecycle.api.http.wire import Object
-from lifecycle.api.resources import Resource
+from lifecycle.api.resources import Resource, resource_for_kind
 from lifecycle.apiserver.storage.cacher.cacher import Cacher
-from lifecycle.apiserver.storage.object_reader import Counter
+from lifecycle.apiserver.storage.object_reader import Counter, KindReader
 from lifecycle.etcd.store import Bell
 
 
 class CacheReader:
-    """The server's caches as an `ObjectReader`."""
+    """The server's caches as an `ObjectReader`. `custom` finds who reads the objects of
+    a custom kind.
+    """
 
-    def __init__(self, cachers: Mapping[tuple[str, str], Cacher]) -> None:
-        self._cachers = cachers
+    def __init__(
+        self,
+        cachers: Mapping[tuple[str, str], Cacher],
+        custom: Callable[[str, str], Awaitable[KindReader | None]] | None = None,
+    ) -> None:
+        self._cachers, self._custom = cachers, custom
 
     def get(self, resource: Resource, namespace: str, name: str) -> Object | None:
         """One object, or None."""
@@ -57,3 +63,10 @@ class CacheReader:
         for resource in resources:
             self._cachers[resource.store_key].add_bell(bell)
         return bell.count
+
+    async def reader_of(self, api_version: str, kind: str) -> KindReader | None:
+        """See `ObjectReader`."""
+        row = resource_for_kind(api_version, kind)
+        if row is not None:
+            return KindReader(row, self)
+        return None if self._custom is None else await self._custom(api_version, kind)

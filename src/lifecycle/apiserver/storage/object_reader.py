@@ -13,7 +13,7 @@ Left out: waiting for caches to fill; the server serves nothing before they have
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Sequence
-from typing import Protocol
+from typing import NamedTuple, Protocol
 
 from lifecycle.api.http.wire import Object
 from lifecycle.api.resources import Resource, resource_for_kind
@@ -45,6 +45,19 @@ class ObjectReader(Protocol):
         here. One look at it is cheaper than at each.
         """
         ...
+
+    async def reader_of(self, api_version: str, kind: str) -> KindReader | None:
+        """Who reads the objects of a kind, which may be a custom one; None if nobody
+        knows the kind.
+        """
+        ...
+
+
+class KindReader(NamedTuple):
+    """The resource that holds the objects of a kind, and who reads them."""
+
+    resource: Resource
+    reader: ObjectReader
 
 
 Counter = Callable[[], int]
@@ -97,3 +110,8 @@ class StaticReader:
         """See `ObjectReader`."""
         rows = list(resources)
         return lambda: sum(map(self.resource_version, rows))
+
+    async def reader_of(self, api_version: str, kind: str) -> KindReader | None:
+        """See `ObjectReader`."""
+        row = resource_for_kind(api_version, kind)
+        return None if row is None else KindReader(row, self)

@@ -17,12 +17,12 @@ from lifecycle.cri.apis.container import (
     ContainerStatus,
 )
 from lifecycle.cri.apis.errors import RuntimeServiceError
-from lifecycle.cri.hollow.applets import commands_of
-from lifecycle.cri.hollow.filesystem import FileSystem
-from lifecycle.cri.hollow.listening import Datagrams, Server
-from lifecycle.cri.hollow.output import Output
-from lifecycle.cri.hollow.pipes import Input
-from lifecycle.cri.hollow.process import (
+from lifecycle.cri.hollow.commands.applets import commands_of
+from lifecycle.cri.hollow.process.filesystem import FileSystem
+from lifecycle.cri.hollow.process.listening import Datagrams, Server
+from lifecycle.cri.hollow.process.output import Output
+from lifecycle.cri.hollow.process.pipes import Input
+from lifecycle.cri.hollow.process.process import (
     SIGKILLED,
     SIGTERMED,
     Network,

@@ -22,17 +22,17 @@ from lifecycle.cri.apis.pod_sandbox import PodSandboxConfig
 from lifecycle.cri.apis.services import ObjectState
 from lifecycle.cri.hollow.agnhost.certificate import localhost_crt, localhost_key
 from lifecycle.cri.hollow.agnhost.demos import files_of_demo
-from lifecycle.cri.hollow.applets import short_name
+from lifecycle.cri.hollow.commands.applets import short_name
 from lifecycle.cri.hollow.container import HollowContainer
-from lifecycle.cri.hollow.filesystem import (
+from lifecycle.cri.hollow.network.network import NetworkOfPod
+from lifecycle.cri.hollow.process.filesystem import (
     ROOT_DIRECTORIES,
     Content,
     Credentials,
     FileSystem,
     Mount,
 )
-from lifecycle.cri.hollow.network import NetworkOfPod
-from lifecycle.cri.hollow.process import SIGKILLED
+from lifecycle.cri.hollow.process.process import SIGKILLED
 from lifecycle.cri.hollow.programs import StartError
 from lifecycle.cri.hollow.state import HollowState
 from lifecycle.cri.hollow.step_times import CREATE, LISTEN, START, STOP

@@ -15,7 +15,7 @@ from lifecycle.cri.apis.pod_sandbox import (
     PodSandboxStatus,
 )
 from lifecycle.cri.hollow.containers import HollowContainers
-from lifecycle.cri.hollow.process import SIGKILLED
+from lifecycle.cri.hollow.process.process import SIGKILLED
 from lifecycle.cri.hollow.step_times import SANDBOX
 
 

@@ -2,8 +2,7 @@
 does, and what whoever starts the cluster says about both.
 
 1. A program that was registered for the image and the command (`Programs`).
-2. A command that is played here: the shell, and those in `commands.py`,
-   `file_commands.py`, `filter_commands.py` and `tar.py`.
+2. A command that is played here: the shell, and those in the room `commands`.
 3. As a container's own command, anything else that looks like a server runs on and
    says nothing, as an image's own program does: nginx "runs". A tool that would have
    ended (`wget -c`, `telnet`) does not end well for nothing: it says that it was not
@@ -21,7 +20,7 @@ from collections.abc import Mapping
 
 from lifecycle.cri.hollow.agnhost.agnhost import agnhost
 from lifecycle.cri.hollow.agnhost.demos import files_of_demo
-from lifecycle.cri.hollow.applets import (
+from lifecycle.cri.hollow.commands.applets import (
     BUSYBOX_COMMANDS,
     DEBIAN_COMMANDS,
     ENDLESS,
@@ -31,15 +30,15 @@ from lifecycle.cri.hollow.applets import (
     missing,
     short_name,
 )
-from lifecycle.cri.hollow.commands import COMMANDS, WELCOME
-from lifecycle.cri.hollow.file_commands import FILE_COMMANDS
-from lifecycle.cri.hollow.filter_commands import FILTERS
-from lifecycle.cri.hollow.net_commands import NET_COMMANDS
-from lifecycle.cri.hollow.not_modelled import NotModelled
-from lifecycle.cri.hollow.process import Process, Program, Service
-from lifecycle.cri.hollow.shell import sh
-from lifecycle.cri.hollow.tar import tar
-from lifecycle.cri.hollow.web_commands import WEB_COMMANDS
+from lifecycle.cri.hollow.commands.basic import COMMANDS, WELCOME
+from lifecycle.cri.hollow.commands.files import FILE_COMMANDS
+from lifecycle.cri.hollow.commands.filters import FILTERS
+from lifecycle.cri.hollow.commands.net import NET_COMMANDS
+from lifecycle.cri.hollow.commands.tar import tar
+from lifecycle.cri.hollow.commands.web import WEB_COMMANDS
+from lifecycle.cri.hollow.process.not_modelled import NotModelled
+from lifecycle.cri.hollow.process.process import Process, Program, Service
+from lifecycle.cri.hollow.shell.shell import sh
 from lifecycle.cri.images.reference import normalized_name, split_reference
 
 Key = str | tuple[str, str]

@@ -27,8 +27,9 @@ from lifecycle.cri.apis.image import AuthConfig, Image
 from lifecycle.cri.apis.pod_network import HTTPAnswer, HTTPRequest
 from lifecycle.cri.apis.services import VersionResponse
 from lifecycle.cri.apis.streams import ExecSyncResponse, Streams
-from lifecycle.cri.hollow import conversation, streaming
+from lifecycle.cri.hollow import streaming
 from lifecycle.cri.hollow.container import HollowContainer
+from lifecycle.cri.hollow.network import conversation
 from lifecycle.cri.hollow.pod_sandboxes import HollowPodSandboxes
 from lifecycle.cri.hollow.step_times import PROBE, PULL
 

@@ -17,15 +17,15 @@ from lifecycle.cri.apis.errors import RuntimeServiceError
 from lifecycle.cri.apis.events import ContainerEventResponse, ContainerEventType
 from lifecycle.cri.apis.image import Image
 from lifecycle.cri.apis.pod_sandbox import PodSandboxConfig, PodSandboxStatus
-from lifecycle.cri.hollow.addresses import HollowAddresses
 from lifecycle.cri.hollow.container import HollowContainer
 from lifecycle.cri.hollow.images import KIND_IMAGES, HollowImages
 from lifecycle.cri.hollow.logs import HollowLogs
-from lifecycle.cri.hollow.network import HollowNetwork, Way
-from lifecycle.cri.hollow.process import Program
+from lifecycle.cri.hollow.network.addresses import HollowAddresses
+from lifecycle.cri.hollow.network.network import HollowNetwork, Way
+from lifecycle.cri.hollow.process.process import Program
+from lifecycle.cri.hollow.process.volumes import HollowVolumes
 from lifecycle.cri.hollow.programs import Key, Programs
 from lifecycle.cri.hollow.step_times import RELEASE, Latency, StepTimes
-from lifecycle.cri.hollow.volumes import HollowVolumes
 
 
 class HollowState:

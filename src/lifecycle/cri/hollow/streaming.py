@@ -15,10 +15,10 @@ from lifecycle.cri.apis.errors import RuntimeServiceError
 from lifecycle.cri.apis.streams import ExecSyncResponse, Streams
 from lifecycle.cri.hollow.container import HollowContainer
 from lifecycle.cri.hollow.logs import HollowLogs
-from lifecycle.cri.hollow.not_modelled import NotModelled
-from lifecycle.cri.hollow.output import Output
-from lifecycle.cri.hollow.pipes import Input
-from lifecycle.cri.hollow.process import SIGKILLED, Process, Program, play
+from lifecycle.cri.hollow.process.not_modelled import NotModelled
+from lifecycle.cri.hollow.process.output import Output
+from lifecycle.cri.hollow.process.pipes import Input
+from lifecycle.cri.hollow.process.process import SIGKILLED, Process, Program, play
 
 EXEC_ERROR = (
     "rpc error: code = Unknown desc = failed to exec in container: failed to start exec"

@@ -13,9 +13,9 @@ from __future__ import annotations
 import re
 from collections.abc import Sequence
 
+from lifecycle.api.go.strconv import atoi
 from lifecycle.api.http.wire import Object
 from lifecycle.kubectl.failures import CommandError
-from lifecycle.kubectl.flag_values import go_int
 
 _rule = re.compile(r"[\w*\-.]*/.*=[\w\-]+:[\w\-]+", re.ASCII)
 
@@ -136,7 +136,7 @@ def _path(text: str, rule: str) -> Object:
 def _service(text: str) -> Object:
     name, port = text.split(":")[:2]
     try:
-        service_port: Object = {"number": go_int(port, "strconv.Atoi")}
+        service_port: Object = {"number": atoi(port)}
     except ValueError:
         service_port = {"name": port} if port else {}
     return {"service": {"name": name, "port": service_port}}

@@ -9,10 +9,10 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
+from lifecycle.api.go.strconv import atoi, parse_uint
 from lifecycle.api.http.wire import Object
 from lifecycle.api.labels.requirements import validate_label_key
 from lifecycle.kubectl.failures import CommandError
-from lifecycle.kubectl.flag_values import go_int
 
 
 def create_service(
@@ -67,13 +67,13 @@ def create_service(
 def _ports(text: str) -> tuple[int, int | str]:
     parts = text.split(":")
     try:
-        port = go_int(parts[0], "strconv.ParseUint", 16)
+        port = parse_uint(parts[0], 16)
     except ValueError as error:
         raise CommandError(str(error)) from None
     if len(parts) == 1:
         return port, port
     try:
-        target = go_int(parts[1], "strconv.Atoi")
+        target = atoi(parts[1])
     except ValueError:
         return port, _port_name(parts[1])
     if not 1 <= target <= 65535:

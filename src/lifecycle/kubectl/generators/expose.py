@@ -12,9 +12,9 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 from lifecycle.api.go.format import go_quote
+from lifecycle.api.go.strconv import atoi
 from lifecycle.api.http.wire import Object
 from lifecycle.kubectl.failures import CommandError
-from lifecycle.kubectl.flag_values import go_int
 
 EXPOSABLE = {
     ("", "ReplicationController"),
@@ -79,7 +79,7 @@ def _rows(
     protocols: Mapping[str, Sequence[str]],
 ) -> list[dict[str, Any]]:
     try:
-        port = go_int(text, "strconv.Atoi")
+        port = atoi(text)
     except ValueError as error:
         raise CommandError(str(error)) from None
     name = f"port-{i + 1}" if several else ""
@@ -95,7 +95,7 @@ def _rows(
 
 def _int_or_string(text: str) -> int | str:
     try:
-        return go_int(text, "strconv.Atoi")
+        return atoi(text)
     except ValueError:
         return text
 

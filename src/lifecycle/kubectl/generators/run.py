@@ -15,9 +15,9 @@ import re
 from collections.abc import Mapping, Sequence
 
 from lifecycle.api.go.format import go_quote
+from lifecycle.api.go.strconv import atoi
 from lifecycle.api.http.wire import Object
 from lifecycle.kubectl.failures import CommandError
-from lifecycle.kubectl.flag_values import go_int
 from lifecycle.kubectl.generators.expose import service
 
 _COMPONENT = r"[a-z0-9]+(?:(?:\.|_|__|[-]+)[a-z0-9]+)*"
@@ -110,6 +110,6 @@ def run_service(
 
 def _atoi(text: str) -> int:
     try:
-        return go_int(text, "strconv.Atoi")
+        return atoi(text)
     except ValueError as error:
         raise CommandError(str(error)) from None

@@ -14,6 +14,7 @@ import asyncio
 
 from lifecycle.api.go.format import go_quote
 from lifecycle.api.go.net import join_host_port
+from lifecycle.api.go.strconv import atoi
 from lifecycle.api.http.wire import Object
 from lifecycle.cri.apis.errors import RuntimeServiceError
 from lifecycle.cri.apis.pod_network import NO_TLS
@@ -32,10 +33,7 @@ def port_number(container: Object, port: int | str) -> int:
     for declared in container.get("ports") or ():
         if declared.get("name") == port:
             return int(declared["containerPort"])
-    try:
-        return int(port)
-    except ValueError:
-        raise ValueError(f'strconv.Atoi: parsing "{port}": invalid syntax') from None
+    return atoi(port)
 
 
 class HookRunner:

@@ -19,6 +19,7 @@ from collections.abc import Awaitable, Callable, Coroutine
 from dataclasses import dataclass, field
 
 from lifecycle.api.go.format import go_quote
+from lifecycle.api.go.strconv import parse_uint
 from lifecycle.api.http.wire import Connection, Request, Response
 from lifecycle.api.httpstream.spdy import MAX_STREAMS, SpdyConnection, SpdyStream
 from lifecycle.api.httpstream.unread import Room, Unread
@@ -103,19 +104,15 @@ def _ports(request: Request) -> list[int]:
         if not text:
             raise ValueError('query parameter "port" cannot be empty')
         for part in text.split(","):
-            if not (part.isascii() and part.isdigit()):
-                why = "invalid syntax"
-            elif int(part) >= 1 << 16:
-                why = "value out of range"
-            elif int(part) == 0:
+            try:
+                port = parse_uint(part, 16)
+            except ValueError as error:
+                raise ValueError(
+                    f"unable to parse {go_quote(text)} as a port: {error}"
+                ) from None
+            if port == 0:
                 raise ValueError(f"port {go_quote(text)} must be > 0")
-            else:
-                ports.append(int(part))
-                continue
-            raise ValueError(
-                f"unable to parse {go_quote(text)} as a port: strconv.ParseUint:"
-                f" parsing {go_quote(part)}: {why}"
-            )
+            ports.append(port)
     if len(ports) > MOST_PORTS:
         raise ValueError(f"there are channels for {MOST_PORTS} ports")
     return ports

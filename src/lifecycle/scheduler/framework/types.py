@@ -11,15 +11,11 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING
 
 from lifecycle.api.http.wire import Object
 from lifecycle.scheduler.framework.node_info import PodInfo
 from lifecycle.scheduler.framework.node_to_status import NodeToStatus, StatusByName
 from lifecycle.scheduler.framework.status import Code, Status
-
-if TYPE_CHECKING:
-    from lifecycle.scheduler.framework.interface import PreEnqueuePlugin
 
 
 @dataclass(slots=True, frozen=True)
@@ -86,12 +82,12 @@ class QueuedPodInfo:
         self.consecutive_errors = 0
         self.unschedulable_plugins: set[str] = set()
         self.pending_plugins: set[str] = set()
-        self.gating_plugin: PreEnqueuePlugin | None = None
+        self.gating_plugin = ""
 
     @property
     def gated(self) -> bool:
         """Whether a plugin keeps it out of the queue."""
-        return self.gating_plugin is not None
+        return bool(self.gating_plugin)
 
     @property
     def key(self) -> str:

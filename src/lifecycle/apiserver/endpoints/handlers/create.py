@@ -88,11 +88,12 @@ async def create_binding(
         manager=scope.manager,
         dry_run=scope.dry_run,
         warnings=scope.warnings,
+        options=scope.options,
     )
     # one that is posted to the collection is admitted as what it is
-    admission = rest.admission(
-        bound if scope.subresource else replace(scope, name=bound.name)
-    )
+    admitted = bound if scope.subresource else replace(scope, name=bound.name)
+    await rest.track(None, binding, admitted)
+    admission = rest.admission(admitted)
     await admission.admit(binding, None)
     store = rest.stores["", "pods"]
     return Response(201, obj=await bind(store, bound, binding, admission.validate))
@@ -107,6 +108,7 @@ async def create_eviction(
         request, scope, "policy/v1", "Eviction", alias="policy/v1beta1"
     )
     check_namespace(eviction, scope)
+    await rest.track(None, eviction, scope, "policy/v1")
     admission = rest.admission(scope)
     await admission.admit(eviction, None)
     budgets = rest.stores["policy", "poddisruptionbudgets"]

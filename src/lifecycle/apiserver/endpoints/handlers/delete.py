@@ -24,6 +24,8 @@ INTERNAL = "meta.k8s.io/__internal"
 """What the audit log says of options, whatever the client has said: upstream, what is
 decoded has no version.
 """
+TOLD = ("gracePeriodSeconds", "preconditions", "orphanDependents", "propagationPolicy")
+"""Options that admission is told."""
 
 
 async def delete_resource(
@@ -53,7 +55,8 @@ async def delete_collection(
         one = replace(
             scope, namespace=metadata.get("namespace", ""), name=metadata["name"]
         )
-        validate = rest.admission(one).validate_delete
+        # admission is told of the collection, whatever of it goes
+        validate = rest.admission(scope).validate_delete
         try:
             await delete(rest.store(scope), one, options, validate)
         except StatusError as error:
@@ -69,6 +72,8 @@ async def _options(request: Request, scope: RequestScope) -> DeleteOptions:
         log_request_object({**said, "kind": "DeleteOptions", "apiVersion": INTERNAL})
     preconditions = options.get("preconditions") or {}
     scope.dry_run = bool(options.get("dryRun"))
+    told = {key: options.get(key) for key in TOLD}
+    scope.options = {key: value for key, value in told.items() if value is not None}
     return DeleteOptions(
         grace=options.get("gracePeriodSeconds"),
         propagation=options.get("propagationPolicy") or "",

@@ -21,7 +21,8 @@ from lifecycle.api.go.json.as_sent import plain
 from lifecycle.api.go.json.decode import as_go_values
 from lifecycle.api.http.wire import Object, Request, Response
 from lifecycle.api.loop.worker import beside
-from lifecycle.api.patch.json_patch import MAX_COPIED, apply_json_patch
+from lifecycle.api.patch.json_document import MAX_COPIED
+from lifecycle.api.patch.json_patch import apply_json_patch
 from lifecycle.api.patch.merge_patch import apply_merge_patch
 from lifecycle.api.patch.strategic import consume_patch
 from lifecycle.api.schema import as_printed, decode, schema_for

@@ -22,8 +22,8 @@ from lifecycle.cri.hollow.agnhost import (
 )
 from lifecycle.cri.hollow.agnhost.flags import Default, FlagError, Flags, parse
 from lifecycle.cri.hollow.agnhost.tls_files import CertificateError
-from lifecycle.cri.hollow.not_modelled import NotModelled
-from lifecycle.cri.hollow.process import Process
+from lifecycle.cri.hollow.process.not_modelled import NotModelled
+from lifecycle.cri.hollow.process.process import Process
 
 Play = Callable[[Process, Flags], Awaitable[int]]
 

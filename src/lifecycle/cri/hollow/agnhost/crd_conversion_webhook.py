@@ -16,7 +16,7 @@ from lifecycle.cri.apis.pod_network import HTTPAnswer, HTTPRequest
 from lifecycle.cri.hollow.agnhost.flags import Default, Flags
 from lifecycle.cri.hollow.agnhost.servers import NOT_FOUND, split_target
 from lifecycle.cri.hollow.agnhost.tls_files import TLS_FLAGS, tls_of_flags
-from lifecycle.cri.hollow.process import Process
+from lifecycle.cri.hollow.process.process import Process
 
 FLAGS: dict[str, Default] = {**TLS_FLAGS, "port": 443}
 KINDS = frozenset({"apiextensions.k8s.io/v1", "apiextensions.k8s.io/v1beta1"})

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import time
 
-from lifecycle.cri.hollow.process import Process
+from lifecycle.cri.hollow.process.process import Process
 
 
 def log(process: Process, text: str, where: str = "log.go:244") -> None:

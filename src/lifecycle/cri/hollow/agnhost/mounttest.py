@@ -10,9 +10,9 @@ import stat
 from collections.abc import Awaitable, Callable
 
 from lifecycle.cri.hollow.agnhost.flags import Default, Flags
-from lifecycle.cri.hollow.filesystem import FileError
-from lifecycle.cri.hollow.paths import absolute
-from lifecycle.cri.hollow.process import Process
+from lifecycle.cri.hollow.process.filesystem import FileError
+from lifecycle.cri.hollow.process.paths import absolute
+from lifecycle.cri.hollow.process.process import Process
 
 DISK = 61267
 """The number of the file system that kind's nodes have on their disk: ext4."""

@@ -18,8 +18,8 @@ from lifecycle.cri.hollow.agnhost.flags import Default, Flags
 from lifecycle.cri.hollow.agnhost.log import log
 from lifecycle.cri.hollow.agnhost.servers import redirect, split_target
 from lifecycle.cri.hollow.agnhost.tls_files import CERTIFICATE, TLS_FLAGS, tls_of_flags
-from lifecycle.cri.hollow.not_modelled import NotModelled
-from lifecycle.cri.hollow.process import Process, play
+from lifecycle.cri.hollow.process.not_modelled import NotModelled
+from lifecycle.cri.hollow.process.process import Process, play
 
 FLAGS: dict[str, Default] = {
     **TLS_FLAGS,

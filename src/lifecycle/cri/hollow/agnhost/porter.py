@@ -15,8 +15,8 @@ from typing import TYPE_CHECKING
 from lifecycle.cri.apis.pod_network import HTTPAnswer, HTTPRequest
 from lifecycle.cri.hollow.agnhost.flags import Flags
 from lifecycle.cri.hollow.agnhost.tls_files import tls_of_files
-from lifecycle.cri.hollow.not_modelled import not_modelled_message
-from lifecycle.cri.hollow.process import Process
+from lifecycle.cri.hollow.process.not_modelled import not_modelled_message
+from lifecycle.cri.hollow.process.process import Process
 
 if TYPE_CHECKING:
     import ssl

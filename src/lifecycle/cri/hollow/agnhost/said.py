@@ -11,7 +11,7 @@ import random
 from lifecycle.api.go.duration import parse_duration
 from lifecycle.cri.hollow.agnhost.flags import FlagError, Flags
 from lifecycle.cri.hollow.agnhost.log import log
-from lifecycle.cri.hollow.process import Process
+from lifecycle.cri.hollow.process.process import Process
 
 _VERBS = ("GET", "POST", "PUT")
 _NAMESPACES = ("kube-system", "default", "ns")

@@ -13,11 +13,11 @@ from urllib.parse import parse_qs, quote, unquote, urlsplit
 from lifecycle.cri.apis.pod_network import HTTPAnswer, HTTPRequest
 from lifecycle.cri.hollow.agnhost.flags import Flags
 from lifecycle.cri.hollow.agnhost.log import log
-from lifecycle.cri.hollow.filesystem import FileError
-from lifecycle.cri.hollow.not_modelled import NotModelled
-from lifecycle.cri.hollow.paths import absolute
-from lifecycle.cri.hollow.process import Process
-from lifecycle.cri.hollow.volumes import UnknownFile
+from lifecycle.cri.hollow.process.filesystem import FileError
+from lifecycle.cri.hollow.process.not_modelled import NotModelled
+from lifecycle.cri.hollow.process.paths import absolute
+from lifecycle.cri.hollow.process.process import Process
+from lifecycle.cri.hollow.process.volumes import UnknownFile
 
 NOT_FOUND = HTTPAnswer(404, "404 page not found\n")
 ALIVE = 10.0

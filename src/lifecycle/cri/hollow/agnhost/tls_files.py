@@ -10,10 +10,10 @@ from typing import TYPE_CHECKING
 
 from lifecycle.api.late_import import late_import
 from lifecycle.cri.hollow.agnhost.flags import Default, Flags
-from lifecycle.cri.hollow.filesystem import FileError
-from lifecycle.cri.hollow.paths import absolute
-from lifecycle.cri.hollow.process import Process
-from lifecycle.cri.hollow.tls import server_context
+from lifecycle.cri.hollow.agnhost.tls import server_context
+from lifecycle.cri.hollow.process.filesystem import FileError
+from lifecycle.cri.hollow.process.paths import absolute
+from lifecycle.cri.hollow.process.process import Process
 
 if TYPE_CHECKING:
     import ssl

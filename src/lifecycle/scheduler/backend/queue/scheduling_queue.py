@@ -175,8 +175,9 @@ class SchedulingQueue:
             return
         kept_out: dict[PreEnqueuePlugin, Collection[str] | None] = {}
         for queued in list(self._unschedulable.values()):
-            gate = queued.gating_plugin
-            if gate is not None and event is not FORCE_ACTIVATE:
+            if queued.gated and event is not FORCE_ACTIVATE:
+                framework = self._framework_of(queued.info.pod)
+                gate = framework.pre_enqueue_plugins[queued.gating_plugin]
                 if gate not in kept_out:
                     cares = self._cares(queued, gate, event)
                     kept_out[gate] = gate.kept_out() if cares else None
@@ -258,14 +259,15 @@ class SchedulingQueue:
         """Whether a plugin keeps the pod out; if so it waits for what that plugin wants
         to hear of.
         """
-        for plugin in self._framework_of(queued.info.pod).pre_enqueue_plugins:
+        plugins = self._framework_of(queued.info.pod).pre_enqueue_plugins
+        for name, plugin in plugins.items():
             status = plugin.pre_enqueue(queued.info.pod)
             if status is not None:
-                queued.gating_plugin = plugin
-                queued.unschedulable_plugins.add(plugin.name)
+                queued.gating_plugin = name
+                queued.unschedulable_plugins.add(name)
                 self._unschedulable[queued.key] = queued
                 return True
-        queued.gating_plugin = None
+        queued.gating_plugin = ""
         return False
 
     def _move_to_active(self, queued: QueuedPodInfo) -> None:

@@ -94,7 +94,9 @@ class Framework:
             if name in registry
         }
         at = self._expand(profile)
-        self.pre_enqueue_plugins: Sequence[PreEnqueuePlugin] = at["preEnqueue"]
+        self.pre_enqueue_plugins: Mapping[str, PreEnqueuePlugin] = {
+            plugin.name: plugin for plugin in at["preEnqueue"]
+        }
         self.queue_sort_plugins: Sequence[QueueSortPlugin] = at["queueSort"]
         self.pre_filter_plugins: Sequence[PreFilterPlugin] = at["preFilter"]
         self.filter_plugins: Sequence[FilterPlugin] = at["filter"]

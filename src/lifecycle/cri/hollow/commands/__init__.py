@@ -1,0 +1,1 @@
+"""The commands that hollow containers have, by what they are about."""

@@ -1,0 +1,1 @@
+"""The network between hollow pods: addresses, and what is said over connections."""

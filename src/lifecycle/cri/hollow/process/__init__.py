@@ -1,0 +1,1 @@
+"""A process of a hollow container, and what it reaches: files, pipes, addresses."""

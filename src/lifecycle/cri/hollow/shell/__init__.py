@@ -1,0 +1,1 @@
+"""The shell of hollow containers: what a line means, and what is done about it."""
