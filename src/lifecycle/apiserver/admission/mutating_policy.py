@@ -261,6 +261,12 @@ class MutatingAdmissionPolicy(Plugin):
             except JSONPatchError as error:
                 raise MutationError(f"JSON Patch: {error}") from None
             return replace_object(attributes, patched, self._defaulter, strict=True)
+        if obj["apiVersion"] != attributes.resource.api_version:
+            # a Scale or an Eviction: its types are published among those of others
+            raise MutationError(
+                "error applying patch: failed to convert patch object to typed object:"
+                f" no corresponding type for {obj['apiVersion']}, Kind={obj['kind']}"
+            )
         apply_configuration = object_literals.plain(value)
         whole = type_for(obj["apiVersion"], obj["kind"])
         atomics = list(_atomics(whole, apply_configuration, ""))
