@@ -81,7 +81,7 @@ class Connection(RequestHandler):
             if silent.transport is not None:
                 silent.force_close()
             else:  # it never shook hands: nobody tells it that it has ended
-                silent._parser = None  # type: ignore[assignment]
+                silent._parser = None
 
         loop.call_later(FIRST_REQUEST_TIMEOUT, close_if_silent)
 
