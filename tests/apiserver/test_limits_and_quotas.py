@@ -315,7 +315,7 @@ def test_many_containers_beside_many_amounts_are_the_workers() -> None:
     plugin = LimitRanger(StaticReader([limit_range({"type": "Container", "default": amounts, "max": {"cpu": "1"}})]))
 
     def crowd(count: int, cpu: str = "1") -> Attributes:
-        containers = [{"name": f"c{i}", "resources": {"limits": {"cpu": cpu}}} for i in range(count)]
+        containers: list[Object] = [{"name": f"c{i}", "resources": {"limits": {"cpu": cpu}}} for i in range(count)]
         return attributes(pod(containers=containers))
 
     async def main() -> None:
