@@ -2,8 +2,9 @@
 
 One process asks `/livez` every 20 ms; another runs the attacks of `benchmarks.attacks`, one after another. Of each the longest
 answer is told (sent until received), the most processor time that the server took during one answer (which is the portable figure:
-on a machine that is busy with other things an answer waits for those, too), the longest lateness of the asking process' own loop in
-the same time (what the machine costs), and the server's memory before and after. Words choose the attacks whose names have them;
+on a machine that is busy with other things an answer waits for those, too), how much of it was its loop's thread, the longest
+lateness of the asking process' own loop in the same time (what the machine costs), and the server's memory before, at the most, and
+after. Words choose the attacks whose names have them;
 options are for the server (`lifecycle up`): another store, an audit log. With `--rest`, in the end everything that the attacks have
 left in the cluster is deleted, the server is left alone for so long, and its memory told once more: the store keeps what was deleted
 for up to ten minutes (twice `--etcd-compaction-interval`).
@@ -44,13 +45,17 @@ LONGEST = 250.0
 
 @dataclass(frozen=True, slots=True)
 class Outcome:
-    """Of one attack: milliseconds, MiB. `computed` is processor time, `machine` how late a loop was that had nothing to do."""
+    """Of one attack: milliseconds, MiB. `computed` is processor time, `looped` that of the loop's thread alone, `machine` how late a
+    loop was that had nothing to do.
+    """
 
     name: str
     longest: float
     computed: float
+    looped: float
     machine: float
     before: float
+    most: float
     after: float
     statuses: Any
 
@@ -60,8 +65,8 @@ class Outcome:
         return min(self.longest, self.computed)
 
     def __str__(self) -> str:
-        place = f"{self.name:<52} {self.longest:>8.0f} {self.computed:>8.0f} {self.machine:>8.0f} {self.before:>8.0f} {self.after:>8.0f}"
-        return f"{place}  {self.statuses or ''}"
+        figures = (self.longest, self.computed, self.looped, self.machine, self.before, self.most, self.after)
+        return f"{self.name:<60} {' '.join(f'{each:>7.0f}' for each in figures)}  {self.statuses or ''}"
 
 
 def _processor_time(pid: int) -> float:
@@ -69,24 +74,34 @@ def _processor_time(pid: int) -> float:
     return time.clock_gettime(~pid << 3 | 2)
 
 
+def _loops_time(pid: int) -> float:
+    """Seconds that the first thread of a process has computed, which is the one with the loop."""
+    return int(Path(f"/proc/{pid}/task/{pid}/schedstat").read_text().split()[0]) / 1e9
+
+
 def _watch(pid: int, port: int, ca: bytes, pipe: Connection) -> None:
     """Ask all the time. Whenever something comes in over the pipe: send what was the longest since."""
 
     async def main() -> None:
         tls = ssl.create_default_context(cadata=ca.decode())
-        longest = computed = machine = before = 0.0
+        longest = computed = looped = machine = before = loops = 0.0
         asked: float | None = None
 
+        def answered(at: float) -> None:
+            nonlocal longest, computed, looped
+            longest = max(longest, time.perf_counter() - at)
+            computed = max(computed, _processor_time(pid) - before)
+            looped = max(looped, _loops_time(pid) - loops)
+
         async def asking() -> None:
-            nonlocal longest, computed, before, asked
+            nonlocal before, loops, asked
             reader, writer = await asyncio.open_connection("127.0.0.1", port, ssl=tls)
             while True:
-                asked, before = time.perf_counter(), _processor_time(pid)
+                asked, before, loops = time.perf_counter(), _processor_time(pid), _loops_time(pid)
                 writer.write(b"GET /livez HTTP/1.1\r\nHost: 127.0.0.1\r\n\r\n")
                 await reader.readuntil(b"\r\n\r\n")
                 await reader.readexactly(2)
-                longest = max(longest, time.perf_counter() - asked)
-                computed = max(computed, _processor_time(pid) - before)
+                answered(asked)
                 asked = None
                 await asyncio.sleep(PERIOD)
 
@@ -98,10 +113,9 @@ def _watch(pid: int, port: int, ca: bytes, pipe: Connection) -> None:
             if pipe.poll():
                 pipe.recv()
                 if asked is not None:  # it waits still
-                    longest = max(longest, time.perf_counter() - asked)
-                    computed = max(computed, _processor_time(pid) - before)
-                pipe.send((longest * 1000, computed * 1000, machine * 1000))
-                longest = computed = machine = 0.0
+                    answered(asked)
+                pipe.send(tuple(each * 1000 for each in (longest, computed, looped, machine)))
+                longest = computed = looped = machine = 0.0
         task.result()
 
     with contextlib.suppress(EOFError, KeyboardInterrupt):
@@ -112,6 +126,13 @@ def memory(pid: int) -> float:
     """MiB that a process holds."""
     pages = int(Path(f"/proc/{pid}/statm").read_text().split()[1])
     return pages * os.sysconf("SC_PAGESIZE") / (1 << 20)
+
+
+def most_memory(pid: int) -> float:
+    """MiB that it held at the most, since that was last forgotten: by this."""
+    fields = dict(line.split(":", 1) for line in Path(f"/proc/{pid}/status").read_text().splitlines())
+    Path(f"/proc/{pid}/clear_refs").write_text("5")
+    return int(fields["VmHWM"].split()[0]) / (1 << 10)
 
 
 def udp_port(pid: int) -> int:
@@ -147,9 +168,9 @@ async def probe(
             )
             watcher.start()
 
-            async def longest() -> tuple[float, float, float]:
+            async def longest() -> tuple[float, float, float, float]:
                 ours.send(None)
-                answer: tuple[float, float, float] = await asyncio.to_thread(ours.recv)
+                answer: tuple[float, float, float, float] = await asyncio.to_thread(ours.recv)
                 return answer
 
             try:
@@ -159,19 +180,21 @@ async def probe(
                 at_first = memory(process.pid)
                 for name in names:
                     before = memory(process.pid)
+                    most_memory(process.pid)
                     await longest()
                     statuses = await ATTACKS[name](attacker)
                     attacker.hang_up()
                     await asyncio.sleep(REST)
-                    stalled, computed, machine = await longest()
-                    yield Outcome(name, stalled, computed, machine, before, memory(process.pid), statuses)
+                    times = await longest()
+                    yield Outcome(name, *times, before, most_memory(process.pid), memory(process.pid), statuses)
                 if rest:
                     await longest()
                     deleted = await delete_all_but(known, attacker)
                     attacker.hang_up()
                     await asyncio.sleep(rest)
                     name = f"rest: {deleted} objects deleted, {rest:g} s"
-                    yield Outcome(name, *await longest(), at_first, memory(process.pid), None)
+                    times = await longest()
+                    yield Outcome(name, *times, at_first, most_memory(process.pid), memory(process.pid), None)
             finally:
                 watcher.terminate()
                 watcher.join()
@@ -180,7 +203,8 @@ async def probe(
 async def table(words: list[str], options: list[str], rest: float) -> list[Outcome]:
     """Run, print, return."""
     names = [name for name in ATTACKS if not words or any(word in name for word in words)]
-    print(f"{'attack':<52} {'longest':>8} {'computed':>8} {'machine':>8} {'MiB':>8} {'MiB':>8}  statuses")
+    titles = ("longest", "process", "loop", "machine", "before", "most", "after")
+    print(f"{'attack: milliseconds, MiB':<60} {' '.join(f'{each:>7}' for each in titles)}  statuses")
     outcomes = []
     async for outcome in probe(names, options=options, rest=rest):
         print(outcome, flush=True)

@@ -13,11 +13,15 @@ from benchmarks.attacks import (
     by_controllers,
     by_http,
     by_kinds,
+    by_kubelets,
     by_multiplying,
+    by_network,
     by_number,
     by_objects,
+    by_owners,
     by_questions,
     by_streams,
+    by_workloads,
 )
 
 __all__ = [
@@ -27,9 +31,13 @@ __all__ = [
     "by_controllers",
     "by_http",
     "by_kinds",
+    "by_kubelets",
     "by_multiplying",
+    "by_network",
     "by_number",
     "by_objects",
+    "by_owners",
     "by_questions",
     "by_streams",
+    "by_workloads",
 ]

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import asyncio
+from collections.abc import Coroutine, Sequence
+from typing import Any
 
 from benchmarks.attacks.attacker import Attacker
 from benchmarks.attacks.bodies import MANY, MAPS, NAMESPACES, OPEN, WIDGETS, config_map, definition
@@ -48,3 +50,11 @@ async def many_maps(who: Attacker) -> None:
     for start in range(0, 2_000, 50):
         bodies = [config_map(f"m{i}", metadata={"labels": {"a": f"v{i}"}}) for i in range(start, start + 50)]
         await asyncio.gather(*(who.ask("POST", MANY, body) for body in bodies))
+
+
+async def in_portions(asked: Sequence[Coroutine[Any, Any, int]], portion: int = 50) -> set[int]:
+    """Whatever is asked, so many at a time; the statuses."""
+    statuses: set[int] = set()
+    for first in range(0, len(asked), portion):
+        statuses |= set(await asyncio.gather(*asked[first : first + portion]))
+    return statuses

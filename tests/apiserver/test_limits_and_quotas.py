@@ -308,3 +308,28 @@ def test_between_the_quotas_of_a_namespace_others_have_their_turn(monkeypatch: p
 
     run_virtual(main())
     assert turns == [0] * 40 + [*range(1, 21)], "one for each that is asked, charged and written"
+
+
+def test_many_containers_beside_many_amounts_are_the_workers() -> None:
+    amounts = {f"example.com/r{i}": "2" for i in range(100)}
+    plugin = LimitRanger(StaticReader([limit_range({"type": "Container", "default": amounts, "max": {"cpu": "1"}})]))
+
+    def crowd(count: int, cpu: str = "1") -> Attributes:
+        containers: list[Object] = [{"name": f"c{i}", "resources": {"limits": {"cpu": cpu}}} for i in range(count)]
+        return attributes(pod(containers=containers))
+
+    async def main() -> None:
+        few, many, too_much = crowd(1), crowd(100), crowd(100, "2")
+        assert plugin.admit(few) is None
+        waiting = plugin.admit(many)
+        assert waiting is not None
+        assert many.obj is not None
+        assert len(many.obj["spec"]["containers"][0]["resources"]["limits"]) == 1, "nothing is done yet"
+        await waiting
+        assert len(many.obj["spec"]["containers"][99]["resources"]["limits"]) == 101
+        checking = plugin.validate(too_much)
+        assert checking is not None
+        with pytest.raises(StatusError, match="maximum cpu usage per Container is 1, but limit is 2"):
+            await checking
+
+    run_virtual(main())

@@ -3,13 +3,16 @@
 from __future__ import annotations
 
 import asyncio
+import gc
 import json
 import random
 import socket
 import time
+import weakref
 from typing import Any
 
 import pytest
+from aiohttp import web
 
 from lifecycle.apiserver.server import connection, https, incoming, large_answers
 from lifecycle.apiserver.storage.cacher import cache_watcher
@@ -67,6 +70,25 @@ def test_a_handshake_that_never_comes_is_given_up(monkeypatch: pytest.MonkeyPatc
                     writer.close()
 
     asyncio.run(main())
+
+
+def test_who_never_shakes_hands_leaves_no_connection_behind(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(connection, "FIRST_REQUEST_TIMEOUT", 0.01)
+
+    async def main() -> None:
+        made = connection.Connection(web.Server(lambda _: None), loop=asyncio.get_running_loop())  # type: ignore[arg-type]
+        gone = asyncio.Event()
+        weakref.finalize(made, gone.set)
+        del made
+        assert not gone.is_set(), "its parser knows it, and it its parser"
+        async with asyncio.timeout(60):
+            await gone.wait()
+
+    gc.disable()
+    try:
+        asyncio.run(main())
+    finally:
+        gc.enable()
 
 
 def test_a_connection_without_a_request_is_closed(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import asyncio
+import gc
 import re
+import weakref
 from collections.abc import Coroutine
 from typing import Any
 
@@ -161,6 +163,25 @@ def test_stopping_and_removing_a_sandbox_takes_its_containers_along() -> None:
             await runtime.container_status(container_id)
 
     on_runtime(body)
+
+
+def test_a_removed_container_is_gone_without_pythons_garbage_collector() -> None:
+    async def body(runtime: HollowRuntime) -> None:
+        for command, image in (((), "nginx:1.27"), (("sleep", "1000"), "busybox:1.36"), (("true",), "busybox:1.36")):
+            container_id = await started(runtime, *command, image=image)
+            container = weakref.ref(runtime._containers[container_id])
+            await asyncio.sleep(1)
+            for only in await runtime.list_pod_sandbox("u"):
+                await runtime.stop_pod_sandbox(only.id)
+                await runtime.remove_pod_sandbox(only.id)
+            await asyncio.sleep(1)
+            assert container() is None
+
+    gc.disable()
+    try:
+        on_runtime(body)
+    finally:
+        gc.enable()
 
 
 def test_images_are_there_pulled_or_unknown() -> None:

@@ -23,8 +23,11 @@ async def until(deadline: float, work: Awaitable[T]) -> T:
         waits_for = steps.send(None)
     except StopIteration as finished:
         return finished.value
-    async with asyncio.timeout_at(deadline):
-        return await _begun(steps, waits_for)
+    try:
+        async with asyncio.timeout_at(deadline):
+            return await _begun(steps, waits_for)
+    finally:
+        del waits_for  # it may hold the error that holds this frame (`spent_error`)
 
 
 @coroutine
@@ -42,3 +45,4 @@ def _begun(steps: Generator[Any, Any, T], waits_for: Any) -> Generator[Any, Any,
         return finished.value
     finally:
         steps.close()
+        waits_for = sent = None

@@ -11,9 +11,10 @@ Upstream: `plugin/pkg/admission/limitranger/admission.go` (`PodMutateLimitFunc`,
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Awaitable, Iterable, Iterator, Sequence
 
 from lifecycle.api.http.wire import Object
+from lifecycle.api.loop.worker import LARGE, beside
 from lifecycle.api.pods.resources import (
     ResourceList,
     aggregate_container_limits,
@@ -29,6 +30,8 @@ from lifecycle.apiserver.storage.object_reader import ObjectReader
 
 ANNOTATION = "kubernetes.io/limit-ranger"
 _MILLI = -3
+AMOUNT = 8
+"""Bytes of JSON that are as much work as one container beside one amount."""
 
 
 class LimitRanger(Plugin):
@@ -47,30 +50,61 @@ class LimitRanger(Plugin):
         is_claim = (resource.group, resource.plural) == ("", "persistentvolumeclaims")
         return is_claim and not subresource and operation in self.operations
 
-    def admit(self, attributes: Attributes) -> None:
+    def admit(self, attributes: Attributes) -> Awaitable[None] | None:
         """Fill in the defaults of every limit range of the namespace."""
         if (
             attributes.resource.plural != "pods"
             or attributes.obj is None
             or _goes_away(attributes.old_obj)
         ):
-            return
-        for limit_range in self._limit_ranges[attributes.namespace]:
-            _set_defaults(attributes.obj, limit_range)
+            return None
+        limit_ranges = self._limit_ranges[attributes.namespace]
+        size = _size(attributes.obj, limit_ranges)
+        if size > LARGE:
+            return beside(size, _set_all_defaults, attributes.obj, limit_ranges)
+        _set_all_defaults(attributes.obj, limit_ranges)
+        return None
 
-    def validate(self, attributes: Attributes) -> None:
+    def validate(self, attributes: Attributes) -> Awaitable[None] | None:
         """Refuse what is out of bounds, with all that is wrong by one limit range."""
         limit_ranges = self._limit_ranges[attributes.namespace]
         if not limit_ranges or attributes.obj is None:
-            return
+            return None
         if _goes_away(attributes.old_obj):
-            return
-        is_pod = attributes.resource.plural == "pods"
-        for limit_range in limit_ranges:
-            violations = _pod_violations if is_pod else _claim_violations
-            errors = list(violations(attributes.obj, limit_range))
-            if errors:
-                raise attributes.forbidden(aggregate(errors))
+            return None
+        size = _size(attributes.obj, limit_ranges)
+        if size > LARGE:
+            return beside(size, _refuse_violations, attributes, limit_ranges)
+        _refuse_violations(attributes, limit_ranges)
+        return None
+
+
+def _size(obj: Object, limit_ranges: Sequence[Object]) -> int:
+    """What it takes to hold each container against each amount of each range."""
+    spec = obj["spec"]
+    containers = len(spec.get("containers") or ())
+    containers += len(spec.get("initContainers") or ())
+    amounts = sum(
+        len(limit.get(key) or ())
+        for limit_range in limit_ranges
+        for limit in limit_range["spec"].get("limits") or ()
+        for key in ("default", "defaultRequest", "max", "maxLimitRequestRatio", "min")
+    )
+    return containers * amounts * AMOUNT
+
+
+def _set_all_defaults(pod: Object, limit_ranges: Iterable[Object]) -> None:
+    for limit_range in limit_ranges:
+        _set_defaults(pod, limit_range)
+
+
+def _refuse_violations(attributes: Attributes, limit_ranges: Iterable[Object]) -> None:
+    is_pod = attributes.resource.plural == "pods"
+    violations = _pod_violations if is_pod else _claim_violations
+    for limit_range in limit_ranges:
+        errors = list(violations(attributes.obj or {}, limit_range))
+        if errors:
+            raise attributes.forbidden(aggregate(errors))
 
 
 def _goes_away(old: Object | None) -> bool:

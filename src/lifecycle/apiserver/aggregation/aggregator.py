@@ -27,6 +27,7 @@ from typing import Any
 from lifecycle.api import fast_json
 from lifecycle.api.http.wire import Handler, Object, Request, Response
 from lifecycle.api.loop.clock import Clock
+from lifecycle.api.loop.pauses import Pauses
 from lifecycle.api.loop.worker import LARGE, beside
 from lifecycle.api.resources import resource
 from lifecycle.api.status import StatusError
@@ -100,6 +101,8 @@ class Aggregator:
         self._version = -1
         self._services: list[Object] = []
         self._proxies: dict[tuple[str, str], ProxyHandler] = {}
+        self._by_name: dict[str, ProxyHandler] = {}
+        """The same, by the names of their APIServices."""
         self._backends: dict[Trust, Backend] = {}
         self._openapi: dict[str, tuple[Object, Object]] = {}
         self._watchers: dict[str, tuple[asyncio.Task[None], asyncio.Event]] = {}
@@ -110,9 +113,7 @@ class Aggregator:
         """Answer, or let the delegate answer. Without added servers that costs no more
         than a look at a number.
         """
-        version = self._changes()
-        if version != self._version:
-            self._configure(version)
+        self._configure()
         if not self._proxies:
             return self._delegate(request)
         info = request.info
@@ -137,8 +138,11 @@ class Aggregator:
 
     # -- the table ---------------------------------------------------------------------
 
-    def _configure(self, version: int) -> None:
-        """Take in the APIServices as they are now."""
+    def _configure(self) -> None:
+        """Take in the APIServices as they are now, if any has changed."""
+        version = self._changes()
+        if version == self._version:
+            return
         self._version = version
         self._services = list(self._reader.list(self._row))
         before, self._proxies = self._proxies, {}
@@ -157,11 +161,12 @@ class Aggregator:
                 trouble = str(error)
                 log.warning("%s", trouble)
             self._proxies[key] = ProxyHandler(service, self._resolver, backend, trouble)
-        remote = {
-            proxy.api_service["metadata"]["name"] for proxy in self._proxies.values()
+        self._by_name = {
+            proxy.api_service["metadata"]["name"]: proxy
+            for proxy in self._proxies.values()
         }
         for drawer in (self.discovered, self._openapi):
-            for gone in set(drawer) - remote:
+            for gone in drawer.keys() - self._by_name:
                 del drawer[gone]
 
     def _backend(self, trust: Trust) -> Backend:
@@ -178,13 +183,10 @@ class Aggregator:
         """Something has changed: see to it that every added server is looked after, and
         looked at now.
         """
-        self._configure(self._changes())
-        remote = {
-            proxy.api_service["metadata"]["name"] for proxy in self._proxies.values()
-        }
-        for name in set(self._watchers) - remote:
+        self._configure()
+        for name in self._watchers.keys() - self._by_name:
             self._watchers.pop(name)[0].cancel()
-        for name in remote:
+        for name in self._by_name:
             if name in self._watchers:
                 self._watchers[name][1].set()
             else:
@@ -195,7 +197,9 @@ class Aggregator:
                 self._watchers[name] = task, woken
 
     async def _watch_over(self, name: str, woken: asyncio.Event) -> None:
+        pauses = Pauses()
         while True:
+            await pauses.pause()  # any change wakes all of them
             woken.clear()
             service = self._reader.get(self._row, "", name)
             if service is None or service_reference(service) is None:
@@ -231,15 +235,8 @@ class Aggregator:
 
     async def _learn(self, name: str) -> None:
         """Ask an added server for its discovery and its schemas."""
-        self._configure(self._changes())
-        proxy = next(
-            (
-                each
-                for each in self._proxies.values()
-                if each.api_service["metadata"]["name"] == name
-            ),
-            None,
-        )
+        self._configure()
+        proxy = self._by_name.get(name)
         if proxy is None:
             return
         fetch = fetch_through(proxy)
@@ -253,10 +250,7 @@ class Aggregator:
         """Wait until every added server has been asked what it has. Upstream:
         `discoverySyncedCh`.
         """
-        while any(
-            each.api_service["metadata"]["name"] not in self.discovered
-            for each in self._proxies.values()
-        ):
+        while self._by_name.keys() - self.discovered:
             self._news.clear()
             await self._news.wait()
 

@@ -15,6 +15,7 @@ import logging
 
 from lifecycle.api.http.wire import Handler, Request, Response
 from lifecycle.api.late_import import LibraryMissingError
+from lifecycle.api.loop.spent_error import spend
 from lifecycle.api.status import PanicError, StatusError, internal_error
 from lifecycle.apiserver.endpoints.document import text
 from lifecycle.apiserver.filters.refusal import refuse
@@ -33,14 +34,15 @@ def with_panic_recovery(handler: Handler) -> Handler:
         try:
             return await handler(request)
         except StatusError as error:
-            return refuse(error)
+            return _spent(error, request)
         except PanicError as error:  # upstream's bug, which its clients know
             log.warning("panic on %s %s: %s", request.method, request.path, error)
             raise
         except LibraryMissingError as error:
             return refuse(internal_error(str(error)))
-        except Exception:
+        except Exception as error:
             log.exception("apiserver panic'd on %s %s", request.method, request.path)
+            spend(error, len(request.body))
             return text(f"{MESSAGE}\n", 500)
 
     return panic_recovery
@@ -55,6 +57,12 @@ def with_status_errors(handler: Handler) -> Handler:
         try:
             return await handler(request)
         except StatusError as error:
-            return refuse(error)
+            return _spent(error, request)
 
     return status_errors
+
+
+def _spent(error: StatusError, request: Request) -> Response:
+    response = refuse(error)
+    spend(error, max(response.size, len(request.body)))
+    return response

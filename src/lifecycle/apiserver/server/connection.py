@@ -76,12 +76,12 @@ class Connection(RequestHandler):
 
         def close_if_silent() -> None:
             silent = reference()
-            if (
-                silent is not None
-                and not silent._request_count
-                and silent.transport is not None
-            ):
+            if silent is None or silent._request_count:
+                return
+            if silent.transport is not None:
                 silent.force_close()
+            else:  # it never shook hands: nobody tells it that it has ended
+                silent._parser = None
 
         loop.call_later(FIRST_REQUEST_TIMEOUT, close_if_silent)
 
@@ -102,9 +102,12 @@ class Connection(RequestHandler):
         return self._peer
 
     def connection_lost(self, exc: BaseException | None) -> None:
-        """See `RequestHandler`. TLS had half a megabyte for each."""
+        """See `RequestHandler`. TLS had half a megabyte for each; and who leaves in the
+        middle of an answer leaves what was not read of it.
+        """
+        in_the_middle = self._current_request is not None
         super().connection_lost(exc)
-        if next(_closed) % MANY_CLOSED == 0:
+        if in_the_middle or next(_closed) % MANY_CLOSED == 0:
             give_back_soon()
 
     def handle_error(

@@ -250,6 +250,12 @@ class HollowContainer:
         for watcher in self.watchers:
             watcher.end()
 
+    def forget_process(self) -> None:
+        """The container has been removed. Its process knows it, and it its process:
+        each would outlive the pod for the other's sake.
+        """
+        self._main = self._process = None
+
     def spawn(self, work: Coroutine[Any, Any, int]) -> asyncio.Task[int]:
         """A task that ends with the container at the latest."""
         task = asyncio.ensure_future(work)

@@ -294,6 +294,7 @@ class HollowContainers(HollowState):
         container = self._containers.pop(container_id, None)
         if container is not None:
             self._end(container, SIGKILLED)
+            container.forget_process()
             siblings = self._in_sandbox.get(container.status.pod_sandbox_id, [])
             if container_id in siblings:
                 siblings.remove(container_id)

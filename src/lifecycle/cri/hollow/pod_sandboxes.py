@@ -88,7 +88,9 @@ class HollowPodSandboxes(HollowContainers):
         if sandbox is None:
             return
         for container_id in self._in_sandbox.pop(pod_sandbox_id):
-            self._containers.pop(container_id, None)
+            container = self._containers.pop(container_id, None)
+            if container is not None:
+                container.forget_process()
         uid = sandbox.metadata.uid
         self._by_pod[uid].remove(pod_sandbox_id)
         if not self._by_pod[uid]:
