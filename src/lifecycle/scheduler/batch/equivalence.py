@@ -66,7 +66,9 @@ class Equivalence:
         self._classes: list[tuple[Any, ...]] = []
         """For each number what the class filters look at, then what scorers do."""
         self._samples: list[NodeInfo] = []
-        """For each number a node of the class, where there are class filters."""
+        """For each number a node of the class, where there are class filters: they look
+        at no pods of it.
+        """
         self._position = snapshot.position
         self._filters: list[FilterPlugin] = []
         self._class_filters: list[ClassFilter] = []
@@ -196,7 +198,7 @@ class Equivalence:
             number = self._numbers[parts] = len(self._classes)
             self._classes.append(parts)
             if self._class_filters:
-                self._samples.append(node)
+                self._samples.append(node.without_pods())
         return number
 
     def _ruled_out(self, status: Status) -> int:

@@ -264,6 +264,13 @@ class NodeInfo:
         self.node = None
         self.generation = next(_generations)
 
+    def without_pods(self) -> NodeInfo:
+        """The node alone, for whoever keeps it longer than its pods live."""
+        bare = NodeInfo(name=self.name)
+        bare.node, bare.labels, bare.taints = self.node, self.labels, self.taints
+        bare.allocatable, bare.images = self.allocatable, self.images
+        return bare
+
     def add_pod(self, info: PodInfo) -> None:
         """A pod runs here, or is assumed to."""
         self._count(info, 1)
