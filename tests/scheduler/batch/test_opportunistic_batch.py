@@ -284,15 +284,16 @@ def test_nodes_that_differ_by_name_only_are_one_class_for_the_default_spreading(
     assert len(+kind.sizes) == 6  # three zones, each with and without
 
 
-def test_what_is_kept_of_a_node_holds_none_of_its_pods() -> None:
+@pytest.mark.parametrize("kind", ["spread over zones", "near", "far"])
+def test_what_is_kept_of_a_node_holds_none_of_its_pods(kind: str) -> None:
     """A pod may have thousands of terms, and be gone long before nodes change."""
     model = Model([make_node(f"n{i}", labels={ZONE: "abc"[i % 3]}) for i in range(9)], batch=True)
-    for number in range(40):
-        model.place(make_pod(f"p{number}", labels={"app": "web"}, requests={"cpu": "10m"}))
+    for number in range(9):
+        model.place(make_pod(f"p{number}", labels={"color": "blue"}, **ABOUT_OTHERS[kind]))
     assert model.algorithm._batch is not None
-    (kind,) = filter(None, model.algorithm._batch._equivalences.values())
-    assert kind._samples
-    assert not any(node.pods or node.pods_with_affinity for node in kind._samples)
+    [equivalence] = filter(None, model.algorithm._batch._equivalences.values())
+    assert equivalence._samples
+    assert not any(node.pods or node.pods_with_affinity for node in equivalence._samples)
 
 
 def test_terms_that_choose_namespaces_by_labels_are_not_shared() -> None:
