@@ -13,13 +13,15 @@ import json
 from collections.abc import Callable
 from typing import Any
 
+from lifecycle.api.go.format import go_quote
 from lifecycle.api.http.wire import Object
 from lifecycle.api.loop.pauses import Pauses
 from lifecycle.api.loop.worker import beside, size_of
 from lifecycle.api.patch.json_document import JSONPatchError
 from lifecycle.api.patch.json_patch import apply_operations
 from lifecycle.api.schema.decode import CannotBeHandledError, decode
-from lifecycle.api.status import StatusError, internal_error
+from lifecycle.api.schema.gotypes import struct_for
+from lifecycle.api.status import StatusError, failure, internal_error
 from lifecycle.apiserver.admission.attributes import Attributes
 from lifecycle.apiserver.admission.matching import converted
 from lifecycle.apiserver.admission.reinvocation import Reinvocation
@@ -159,12 +161,15 @@ def replace_object(
     """
     obj = attributes.obj
     assert obj is not None
+    api_version = document.get("apiVersion") or obj["apiVersion"]
+    kind = document.get("kind") or obj["kind"]
+    _check_kind(obj, api_version, kind)
     try:
-        new, unknown = decode(document, document["apiVersion"], document["kind"])
+        new, unknown = decode(document, api_version, kind)
     except CannotBeHandledError as error:
         raise internal_error(error.why) from None
-    except (StatusError, KeyError) as error:
-        raise internal_error(getattr(error, "message", str(error))) from None
+    except StatusError as error:
+        raise internal_error(error.message) from None
     if strict and unknown:
         raise internal_error(f"strict decoding error: {', '.join(unknown)}")
     new = converted(new, attributes.resource) or new
@@ -175,3 +180,26 @@ def replace_object(
     obj.clear()
     obj.update(new)  # whoever handed the object in goes on with this very one
     return True
+
+
+def _check_kind(obj: Object, api_version: str, kind: str) -> None:
+    """Whether something of that kind may stand where `obj` stands. Raises StatusError
+    500. Upstream: the codec's and the scheme's refusals.
+    """
+    if (api_version, kind) == (obj["apiVersion"], obj["kind"]):
+        return
+    if struct_for(obj["apiVersion"], obj["kind"]) is None:
+        return  # a custom one, which has no Go type
+    if struct_for(api_version, kind) is None:
+        raise internal_error(
+            f"no kind {go_quote(kind)} is registered for version"
+            f' {go_quote(api_version)} in scheme "pkg/api/legacyscheme/scheme.go:30"'
+        )
+    if kind != obj["kind"]:
+        version = api_version.rpartition("/")[2]
+        group = obj["apiVersion"].rpartition("/")[0].partition(".")[0] or "core"
+        why = (
+            f"converting ({version}.{kind}) to ({group}.{obj['kind']}): unknown"
+            " conversion"
+        )
+        raise failure(500, "", why)

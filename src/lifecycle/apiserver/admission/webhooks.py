@@ -10,16 +10,20 @@ Upstream: `apiserver/pkg/admission/plugin/webhook/generic/webhook.go`,
 from __future__ import annotations
 
 import base64
-import binascii
 import json
 from collections import Counter
 from typing import Any, NamedTuple
 
 from lifecycle.api import fast_json
+from lifecycle.api.go.format import go_quote
+from lifecycle.api.go.json.decode import unmarshal
+from lifecycle.api.go.json.type_meta import interpret
 from lifecycle.api.http.wire import Object
 from lifecycle.api.loop.worker import OnDemand, beside
 from lifecycle.api.names import NameSource
+from lifecycle.api.patch.json_patch import check_operations
 from lifecycle.api.resources import Resource, resource
+from lifecycle.api.schema.scalars import base64_bytes
 from lifecycle.api.status import StatusError, bad_request, internal_error
 from lifecycle.apiserver.admission.admission_request import admission_review
 from lifecycle.apiserver.admission.attributes import Attributes
@@ -37,6 +41,7 @@ from lifecycle.apiserver.webhook.service_resolver import (
     ServiceResolver,
 )
 
+REVIEWS = "admission.k8s.io"
 KNOWN_VERSIONS = ("v1", "v1beta1")
 DEFAULT_TIMEOUT = 10
 
@@ -204,7 +209,8 @@ class WebhookPlugin(Plugin):
         call, uid, version = prepared
         try:
             review = await call.answer()
-        except WebhookError as error:
+            _check_kind(review, version)
+        except (WebhookError, ValueError) as error:
             raise FailedCall(hook.name, f"failed to call webhook: {error}") from None
         try:
             response = _verified(review, uid, version, mutating=mutating)
@@ -227,15 +233,19 @@ class WebhookPlugin(Plugin):
     def _patch(hook: Webhook, response: Object) -> Any:
         if not response.get("allowed") or not response.get("patch"):
             return None
-        kind = response.get("patchType") or "JSONPatch"
-        if kind != "JSONPatch":
-            raise FailedCall(hook.name, f'unsupported patch type "{kind}"')
         try:
-            return json.loads(base64.b64decode(response["patch"]))
-        except (ValueError, binascii.Error) as error:
+            patch = unmarshal(base64.b64decode(response["patch"]))
+            if patch is not None:
+                check_operations(patch)
+        except (ValueError, StatusError) as error:
+            why = error.message if isinstance(error, StatusError) else error
             raise FailedCall(
-                hook.name, f"received undecodable patch in webhook response: {error}"
+                hook.name, f"received undecodable patch in webhook response: {why}"
             ) from None
+        kind = response.get("patchType") or "JSONPatch"
+        if patch and kind != "JSONPatch":
+            raise FailedCall(hook.name, f'unsupported patch type "{kind}"')
+        return patch
 
 
 def _webhooks(configuration: Object) -> list[Webhook]:
@@ -254,6 +264,28 @@ def _webhooks(configuration: Object) -> list[Webhook]:
         )
         same[spec["name"]] += 1
     return hooks
+
+
+def _check_kind(review: Any, version: str) -> None:
+    """Whether it is an answer to a review of that version, or does not say what it is.
+    Raises ValueError.
+    """
+    api_version, kind = interpret(review)
+    group, _, answered = api_version.rpartition("/")
+    if not api_version or not kind:
+        return
+    if (group, kind) != (REVIEWS, "AdmissionReview") or answered not in KNOWN_VERSIONS:
+        raise ValueError(
+            f"no kind {go_quote(kind)} is registered for version"
+            f' {go_quote(api_version)} in scheme "pkg/util/webhook/client.go:71"'
+        )
+    if answered != version:
+        raise ValueError(
+            f"converting ({answered}.{kind}) to ({version}.{kind}): unknown conversion"
+        )
+    patch = (review.get("response") or {}).get("patch")
+    if isinstance(patch, str):
+        base64_bytes(patch)
 
 
 def _verified(review: Any, uid: str, version: str, *, mutating: bool) -> Object:
@@ -295,6 +327,8 @@ def _verified(review: Any, uid: str, version: str, *, mutating: bool) -> Object:
             raise ValueError(
                 "webhook returned response.patchType but not response.patch"
             )
+        if kind == "":
+            raise ValueError('webhook returned invalid response.patchType of ""')
     elif patch:
         raise ValueError("validating webhook may not return response.patch")
     elif kind is not None:

@@ -17,7 +17,7 @@ from __future__ import annotations
 
 from collections.abc import Awaitable, Callable
 from dataclasses import replace
-from typing import Protocol
+from typing import Any, Protocol
 
 from lifecycle.api.http.wire import Object
 from lifecycle.api.tracing import span
@@ -28,8 +28,10 @@ from lifecycle.apiserver.admission.attributes import (
     UPDATE,
     Attributes,
 )
+from lifecycle.apiserver.managedfields.entries import decode
 from lifecycle.apiserver.registry.metadata import (
     AFTER_ADMISSION,
+    check_namespace,
     dedup_owner_references,
 )
 from lifecycle.apiserver.registry.scope import RequestScope
@@ -56,11 +58,15 @@ class RequestAdmission:
 
     async def admit(self, obj: Object, old: Object | None) -> None:
         """Let the plugins change the new object, in place. Raises StatusError."""
+        before = (obj.get("metadata") or {}).get("managedFields")
         with span("apiserver", "mutating admission"):
             attributes = self.attributes(obj, old)
             await self._chain.admit(attributes)
         grown = self._scope.strategy.weighed(attributes.grown)
         self._scope.size = max(self._scope.size, grown)
+        if attributes.reinvocation is not None:  # somebody had a say in it
+            check_namespace(obj, self._scope)
+            keep_valid_managed_fields(obj, before, self._scope.warnings)
         dedup_owner_references(obj, self._scope.warnings, AFTER_ADMISSION)
 
     async def validate(self, obj: Object | None, old: Object | None) -> None:
@@ -118,3 +124,23 @@ async def validate_all(obj: Object | None, old: Object | None) -> None:
     """See `Validate`: for what the server does by itself. Upstream:
     `rest.ValidateAllObjectFunc`, `ValidateAllObjectUpdateFunc`.
     """
+
+
+def keep_valid_managed_fields(obj: Object, before: Any, warnings: list[str]) -> None:
+    """Managed fields that make no sense any more are those from before admission.
+    Upstream: `managedfields/admission.go`
+    (`managedFieldsValidatingAdmissionController`).
+    """
+    metadata = obj["metadata"]
+    try:
+        decode(metadata.get("managedFields"), trusted=False)
+    except ValueError as error:
+        warnings.append(
+            ".metadata.managedFields was in an invalid state after admission; this"
+            " could be caused by an outdated mutating admission controller; please fix"
+            f" your requests: {error}"
+        )
+        if before is None:
+            del metadata["managedFields"]
+        else:
+            metadata["managedFields"] = before

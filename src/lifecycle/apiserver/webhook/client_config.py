@@ -11,11 +11,13 @@ Left out: client certificates.
 from __future__ import annotations
 
 import base64
+import contextlib
 import socket
 from typing import Any
 from urllib.parse import urlsplit
 
 from lifecycle.api.go.json.decode import unmarshal
+from lifecycle.api.go.yaml_reader import read_yaml
 from lifecycle.api.http.generic_server_response import generic_server_response
 from lifecycle.api.http.wire import Object
 from lifecycle.api.loop.worker import beside
@@ -80,12 +82,27 @@ class HookCall:
             raise WebhookError(f'Post "{self._call.url}": {DEADLINE}') from None
         if status >= 400:
             raise WebhookError(await beside(len(data), _refusal, status, data))
+        if not data:
+            raise WebhookError(
+                f"0-length response with status code: {status} and content type:"
+                " application/json"
+            )
         try:
-            return await beside(len(data), unmarshal, data)
+            return await beside(len(data), _document, data)
         except ValueError as error:
             raise WebhookError(
                 f"couldn't get version/kind; json parse error: {error}"
             ) from None
+
+
+def _document(data: bytes) -> Any:
+    """JSON; what is none may be YAML. Raises ValueError, of JSON."""
+    try:
+        return unmarshal(data)
+    except ValueError:
+        with contextlib.suppress(ValueError):
+            return read_yaml(data)[0]
+        raise
 
 
 def _refusal(status: int, data: bytes) -> str:
