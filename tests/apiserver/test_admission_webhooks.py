@@ -114,7 +114,7 @@ def test_a_webhook_that_asked_for_it_is_called_again_after_a_change() -> None:
         (
             {"raw": b"hello"},
             500,
-            "failed to call webhook: json parse error: json: cannot unmarshal string into Go value of type struct",
+            "json parse error: json: cannot unmarshal string into Go value of type struct",
         ),
     ],
 )
