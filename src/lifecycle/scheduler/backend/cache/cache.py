@@ -35,8 +35,9 @@ class Cache:
         self._changed: set[str] = set()
         self._layout_changed = True
         self._image_nodes: dict[str, int] = {}
-        self._image_sizes: dict[str, int] = {}
         """On how many nodes an image is."""
+        self._image_sizes: dict[str, int] = {}
+        """How large it is: as the first node said."""
 
     def __contains__(self, key: str) -> bool:
         return key in self._placed
