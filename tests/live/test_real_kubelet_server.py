@@ -55,7 +55,8 @@ async def asked(node: Side, image: str) -> list[Answer]:
     }
     await stage.until("pods", settled)
     answers = []
-    connector = aiohttp.TCPConnector(ssl=context(node))
+    # each on a connection of its own: one that is kept may be closed while the next question is on its way
+    connector = aiohttp.TCPConnector(ssl=context(node), force_close=True)
     async with aiohttp.ClientSession(f"https://127.0.0.1:{node.port}", connector=connector) as session:
         for method, path, headers in QUESTIONS:
             there = path.format(uid=pods["talk"]["metadata"]["uid"])
