@@ -130,7 +130,7 @@ class Algorithm:
         snapshot = self.snapshot
         if not len(snapshot):
             raise NoNodesAvailable
-        result = self._schedule_batched(state, info)
+        result = yield from self._schedule_batched(state, info)
         if result is not None:
             return result
         diagnosis = Diagnosis()
@@ -218,11 +218,11 @@ class Algorithm:
 
     def _schedule_batched(
         self, state: CycleState, info: PodInfo
-    ) -> ScheduleResult | None:
+    ) -> Steps[ScheduleResult | None]:
         """The short cut; None where it does not lead anywhere. Raises FitError."""
         if self._batch is None or self._nominated_node(info):
             return None
-        equivalence = self._batch.get(info, self.snapshot)
+        equivalence = yield from self._batch.get(info, self.snapshot)
         if equivalence is None:
             return None
         nodes = self.snapshot.node_info_list

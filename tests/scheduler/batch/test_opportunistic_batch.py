@@ -23,6 +23,7 @@ from lifecycle.scheduler.framework.plugins.registry import IN_TREE_REGISTRY
 from lifecycle.scheduler.framework.runtime.framework import Framework
 from lifecycle.scheduler.framework.runtime.options import Options
 from lifecycle.scheduler.framework.status import PluginError, Status, as_status
+from lifecycle.scheduler.framework.steps import NODES, at_once
 from lifecycle.scheduler.framework.types import FitError
 from lifecycle.scheduler.profile import new_framework
 from tests.scheduler.cluster_model import Model, make_node, make_pod
@@ -284,6 +285,28 @@ def test_nodes_that_differ_by_name_only_are_one_class_for_the_default_spreading(
     assert len(+kind.sizes) == 6  # three zones, each with and without
 
 
+@pytest.mark.parametrize("kind", [None, "spread over zones"])
+def test_no_step_looks_at_more_nodes_than_a_few(kind: str | None) -> None:
+    """A pod may have thousands of terms, each of which costs at each node: also when its kind is looked at as a whole."""
+    model = Model([make_node(f"n{i}", labels={ZONE: "abc"[i % 3]}) for i in range(150)], batch=True)
+    counting = Counting(next(p for p in model.framework.filter_plugins if p.name == NodeResourcesFit.name))
+    spec = {} if kind is None else ABOUT_OTHERS[kind]
+    for number in range(4):
+        pod = make_pod(f"p{number}", labels={"color": "blue"}, requests={"cpu": "10m"}, **spec)
+        model.cache.update_snapshot(model.snapshot)
+        steps, before, most = model.algorithm.decide(CycleState(), PodInfo(pod)), counting.calls, 0
+        while True:
+            try:
+                next(steps)
+            except StopIteration as end:
+                host = end.value.suggested_host
+                break
+            finally:
+                most, before = max(most, counting.calls - before), counting.calls
+        assert most <= NODES
+        model.cache.assume_pod(PodInfo({**pod, "spec": {**pod["spec"], "nodeName": host}}))
+
+
 @pytest.mark.parametrize("kind", ["spread over zones", "near", "far"])
 def test_what_is_kept_of_a_node_holds_none_of_its_pods(kind: str) -> None:
     """A pod may have thousands of terms, and be gone long before nodes change."""
@@ -386,7 +409,9 @@ def an_equivalence_with_a_refused_first_node(nodes: int) -> Equivalence:
     taint: Object = {"key": "control-plane", "effect": "NoSchedule"}
     model = Model([make_node("control-plane", taints=(taint,)), make_node("n1")], batch=True)
     model.place(make_pod("first"))
-    equivalence = Equivalence(model.framework, PodInfo(make_pod("second")), model.snapshot)
+    second = PodInfo(make_pod("second"))
+    equivalence = Equivalence(model.framework, second, model.snapshot)
+    at_once(equivalence.evaluate(second, model.snapshot))
     refused, accepted = equivalence.keys
     equivalence.keys = [refused, *[accepted] * (nodes - 1)]
     return equivalence

@@ -28,6 +28,7 @@ from lifecycle.scheduler.framework.interface import FilterPlugin
 from lifecycle.scheduler.framework.node_info import NodeInfo, PodInfo
 from lifecycle.scheduler.framework.runtime.framework import Framework
 from lifecycle.scheduler.framework.status import Status
+from lifecycle.scheduler.framework.steps import NODES, Steps
 from lifecycle.scheduler.framework.types import Diagnosis
 
 PIECE = 512
@@ -41,7 +42,8 @@ MAX_CLASSES = 20_000
 
 class Equivalence:
     """The classes of all nodes for pods of one signature, in the order of the
-    snapshot's nodes. `possible`: whether there is such a thing for these pods.
+    snapshot's nodes, once it has been evaluated. `possible`: whether there is such a
+    thing for these pods.
     """
 
     def __init__(
@@ -82,8 +84,6 @@ class Equivalence:
         self.possible = self._prepare(info, snapshot)
         if not self._class_filters:
             self.state.kind = signature
-        if self.possible:
-            self._evaluate_all(info, snapshot)
         self._seen = snapshot.changes.count
         self._nominations = framework.nominator.changes.count
         self._priority = info.priority
@@ -120,25 +120,32 @@ class Equivalence:
         """Whether it can catch up with the snapshot, rather than be made anew."""
         return self._layout == snapshot.layout and len(self._classes) <= MAX_CLASSES
 
-    def _evaluate_all(self, info: PodInfo, snapshot: Snapshot) -> None:
+    def evaluate(self, info: PodInfo, snapshot: Snapshot) -> Steps[None]:
+        """Find every node's class, if that is possible."""
+        if not self.possible:
+            return
         for position, node in enumerate(snapshot.node_info_list):
             for observer in self._counting:
                 observer.observe(position, node)
         self._skip_whom_it_does_not_concern()
-        self._classify(info, snapshot)
+        yield from self._classify(info, snapshot)
 
-    def _classify(self, info: PodInfo, snapshot: Snapshot) -> None:
-        """Find every node's class anew."""
+    def _classify(self, info: PodInfo, snapshot: Snapshot) -> Steps[None]:
         self._version = self._observers_version
-        self.keys = [self._class_of(info, node) for node in snapshot.node_info_list]
-        self.sizes = Counter(self.keys)
-        self.infeasible = sum([key < 0 for key in self.keys])
+        keys = []
+        for position, node in enumerate(snapshot.node_info_list):
+            if position and position % NODES == 0:
+                yield
+            keys.append(self._class_of(info, node))
+        self.keys = keys
+        self.sizes = Counter(keys)
+        self.infeasible = sum([key < 0 for key in keys])
 
     @property
     def _observers_version(self) -> int:
         return sum([observer.version for observer in self._counting])
 
-    def catch_up(self, info: PodInfo, snapshot: Snapshot) -> None:
+    def catch_up(self, info: PodInfo, snapshot: Snapshot) -> Steps[None]:
         """Re-evaluate the nodes that changed since last time, and those whose answer to
         this pod may be another because of whom they are kept for.
         """
@@ -153,10 +160,12 @@ class Equivalence:
         if not changed:
             return
         if self._version != self._observers_version:
-            self._classify(info, snapshot)
+            yield from self._classify(info, snapshot)
             return
         keys = self.keys.copy()  # a decision may still be looking at the old ones
-        for position in changed:
+        for looked_at, position in enumerate(changed):
+            if looked_at and looked_at % NODES == 0:
+                yield
             before, key = keys[position], self._class_of(info, nodes[position])
             if key != before:
                 self.infeasible += (key < 0) - (before < 0)

@@ -25,6 +25,7 @@ from lifecycle.scheduler.batch.adapters import ADAPTERS
 from lifecycle.scheduler.batch.equivalence import Equivalence
 from lifecycle.scheduler.framework.node_info import PodInfo
 from lifecycle.scheduler.framework.runtime.framework import Framework
+from lifecycle.scheduler.framework.steps import Steps
 
 MAX_SIGNATURES = 64
 """Kinds of pods remembered; the one used longest ago goes first."""
@@ -61,9 +62,9 @@ class OpportunisticBatch:
             parts.append(part)
         return tuple(parts)
 
-    def get(self, info: PodInfo, snapshot: Snapshot) -> Equivalence | None:
+    def get(self, info: PodInfo, snapshot: Snapshot) -> Steps[Equivalence | None]:
         """The pod's equivalence, up to date with the snapshot; None: take the plain
-        path.
+        path. One that is left in the middle is forgotten.
         """
         if not self.possible:
             return None
@@ -74,9 +75,10 @@ class OpportunisticBatch:
         equivalence = self._equivalences.pop(signature, None)
         if equivalence is not None and equivalence.holds(snapshot):
             if equivalence.possible:
-                equivalence.catch_up(info, snapshot)
+                yield from equivalence.catch_up(info, snapshot)
         elif seen:
             equivalence = Equivalence(self._framework, info, snapshot, signature)
+            yield from equivalence.evaluate(info, snapshot)
         self._equivalences[signature] = equivalence
         if len(self._equivalences) > MAX_SIGNATURES:
             del self._equivalences[next(iter(self._equivalences))]
