@@ -14,6 +14,7 @@ from lifecycle.scheduler.backend.queue.nominator import Nominator
 from lifecycle.scheduler.batch.equivalence import Equivalence
 from lifecycle.scheduler.batch.opportunistic_batch import OpportunisticBatch
 from lifecycle.scheduler.config import MULTI_POINT_DEFAULTS, Profile
+from lifecycle.scheduler.framework import steps
 from lifecycle.scheduler.framework.cycle_state import CycleState
 from lifecycle.scheduler.framework.interface import FilterPlugin
 from lifecycle.scheduler.framework.listers import Listers
@@ -286,18 +287,21 @@ def test_nodes_that_differ_by_name_only_are_one_class_for_the_default_spreading(
 
 
 @pytest.mark.parametrize("kind", [None, "spread over zones"])
-def test_no_step_looks_at_more_nodes_than_a_few(kind: str | None) -> None:
+def test_no_step_that_takes_long_looks_at_more_nodes_than_a_few(
+    kind: str | None, monkeypatch: pytest.MonkeyPatch
+) -> None:
     """A pod may have thousands of terms, each of which costs at each node: also when its kind is looked at as a whole."""
+    monkeypatch.setattr(steps, "STEP", 0.0)
     model = Model([make_node(f"n{i}", labels={ZONE: "abc"[i % 3]}) for i in range(150)], batch=True)
     counting = Counting(next(p for p in model.framework.filter_plugins if p.name == NodeResourcesFit.name))
     spec = {} if kind is None else ABOUT_OTHERS[kind]
     for number in range(4):
         pod = make_pod(f"p{number}", labels={"color": "blue"}, requests={"cpu": "10m"}, **spec)
         model.cache.update_snapshot(model.snapshot)
-        steps, before, most = model.algorithm.decide(CycleState(), PodInfo(pod)), counting.calls, 0
+        decision, before, most = model.algorithm.decide(CycleState(), PodInfo(pod)), counting.calls, 0
         while True:
             try:
-                next(steps)
+                next(decision)
             except StopIteration as end:
                 host = end.value.suggested_host
                 break

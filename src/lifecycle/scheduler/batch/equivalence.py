@@ -28,7 +28,7 @@ from lifecycle.scheduler.framework.interface import FilterPlugin
 from lifecycle.scheduler.framework.node_info import NodeInfo, PodInfo
 from lifecycle.scheduler.framework.runtime.framework import Framework
 from lifecycle.scheduler.framework.status import Status
-from lifecycle.scheduler.framework.steps import NODES, Steps
+from lifecycle.scheduler.framework.steps import NODES, Step, Steps
 from lifecycle.scheduler.framework.types import Diagnosis
 
 PIECE = 512
@@ -132,9 +132,9 @@ class Equivalence:
 
     def _classify(self, info: PodInfo, snapshot: Snapshot) -> Steps[None]:
         self._version = self._observers_version
-        keys = []
+        keys, step = [], Step()
         for position, node in enumerate(snapshot.node_info_list):
-            if position and position % NODES == 0:
+            if position % NODES == 0 and step.is_over():
                 yield
             keys.append(self._class_of(info, node))
         self.keys = keys
@@ -163,8 +163,9 @@ class Equivalence:
             yield from self._classify(info, snapshot)
             return
         keys = self.keys.copy()  # a decision may still be looking at the old ones
+        step = Step()
         for looked_at, position in enumerate(changed):
-            if looked_at and looked_at % NODES == 0:
+            if looked_at % NODES == 0 and step.is_over():
                 yield
             before, key = keys[position], self._class_of(info, nodes[position])
             if key != before:
