@@ -10,6 +10,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
+from lifecycle.api.go.format import go_quote
 from lifecycle.api.http.wire import Object
 from lifecycle.scheduler.config import ConfigurationError, Profile
 from lifecycle.scheduler.framework.cycle_state import CycleState
@@ -124,7 +125,7 @@ class Framework:
 
     def _expand(self, profile: Profile) -> dict[str, Any]:
         """Upstream: `updatePluginList`, `expandMultiPointPlugins`."""
-        where = f"profile with scheduler name {_quoted(profile.scheduler_name)}"
+        where = f"profile with scheduler name {go_quote(profile.scheduler_name)}"
         at: dict[str, tuple[Any, ...]] = {}
         for point, interface in EXTENSION_POINTS.items():
             anywhere = {name for name, _ in profile.multi_point}
@@ -133,13 +134,13 @@ class Framework:
                 plugin = self._plugins.get(name)
                 if plugin is None:
                     raise ConfigurationError(
-                        f"{interface.__name__} {_quoted(name)} does not exist"
+                        f"{interface.__name__} {go_quote(name)} does not exist"
                     )
                 if isinstance(plugin, interface):
                     plugins.append(plugin)
                 elif name not in anywhere:
                     raise ConfigurationError(
-                        f"plugin {_quoted(name)} does not extend"
+                        f"plugin {go_quote(name)} does not extend"
                         f" {interface.__name__} plugin"
                     )
             at[point] = tuple(plugins)
@@ -217,7 +218,7 @@ class Framework:
                 if status is not None:
                     if status.rejected:
                         return status.with_plugin(plugin.name)
-                    text = f"running {_quoted(plugin.name)} filter plugin"
+                    text = f"running {go_quote(plugin.name)} filter plugin"
                     return as_status(
                         PluginError(f"{text}: {status.message}"), plugin.name
                     )
@@ -355,7 +356,7 @@ class Framework:
             score = next(s for s in scores if not 0 <= s <= MAX_NODE_SCORE)
             raise PluginError(
                 f"applying score defaultWeights on Score plugins: plugin"
-                f" {_quoted(plugin.name)} returns an invalid score {score}, it should"
+                f" {go_quote(plugin.name)} returns an invalid score {score}, it should"
                 f" in the range of [{MIN_NODE_SCORE}, {MAX_NODE_SCORE}] after"
                 " normalizing"
             )
@@ -397,7 +398,7 @@ class Framework:
         if not wait_times:
             return None
         self._waiting_pods.add(WaitingPodEntry(pod, wait_times))
-        name = _quoted(pod["metadata"]["name"])
+        name = go_quote(pod["metadata"]["name"])
         text = f"one or more plugins asked to wait and no plugin rejected pod {name}"
         return Status(Code.WAIT, (text,))
 
@@ -448,7 +449,7 @@ class Framework:
             else:
                 text = (
                     f"PreBindPreFlight {plugin.name} returned"
-                    f" {_quoted(status.code.value)}, which is unsupported. It is"
+                    f" {go_quote(status.code.value)}, which is unsupported. It is"
                     " supposed to return Success, Skip, or Error status"
                 )
                 return as_status(PluginError(text))
@@ -485,13 +486,9 @@ class Framework:
             plugin.post_bind(state, pod, node_name)
 
 
-def _quoted(text: str) -> str:
-    return f'"{text}"'
-
-
 def _failed(doing: str, plugin: Plugin | str, status: Status) -> Status:
     name = plugin if isinstance(plugin, str) else plugin.name
-    error = PluginError(f"{doing} {_quoted(name)}: {status.message}")
+    error = PluginError(f"{doing} {go_quote(name)}: {status.message}")
     return as_status(error, name)
 
 
