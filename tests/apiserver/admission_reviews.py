@@ -11,10 +11,10 @@ from pathlib import Path
 from typing import Any
 
 from lifecycle.apiserver.admission.webhook_server import WebhookServer
+from tests.apiserver.questions import keep, until
 from tests.differential.answers import settled
 from tests.differential.player import Target
 from tests.differential.scenes import APPLY, MERGE, STRATEGIC
-from tests.differential.servers import ask_real_server
 
 ANSWERS = Path(__file__).parent / "admission_review_answers.json"
 WEBHOOKS = "/apis/admissionregistration.k8s.io/v1/validatingwebhookconfigurations"
@@ -156,11 +156,12 @@ async def answers(target: Target) -> list[Any]:
         definitions = "/apis/apiextensions.k8s.io/v1/customresourcedefinitions"
         assert await ask("POST", definitions, _definition()) == 201
         assert await ask("POST", WEBHOOKS, _configuration(hooks.client_config())) == 201
-        for _ in range(600):  # a real server's informers take a moment
+
+        async def heard_of() -> bool:
             await ask("POST", f"{N}/configmaps?dryRun=All", {"metadata": {"name": "probe"}})
-            if hooks.asked and await ask("GET", WIDGETS.format("v1beta1"), None) == 200:
-                break
-            await asyncio.sleep(0.1)
+            return bool(hooks.asked) and await ask("GET", WIDGETS.format("v1beta1"), None) == 200
+
+        await until(heard_of)
         for method, path, document, content_type in STEPS:
             await asyncio.sleep(0.3)  # a real server that has not yet heard of a write asks twice about the next
             hooks.asked.clear()
@@ -171,4 +172,4 @@ async def answers(target: Target) -> list[Any]:
 
 
 if __name__ == "__main__":
-    ANSWERS.write_text("[\n" + ",\n".join(map(json.dumps, ask_real_server(answers))) + "\n]\n")
+    keep(ANSWERS, answers)

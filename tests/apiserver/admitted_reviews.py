@@ -10,9 +10,8 @@ import json
 from pathlib import Path
 from typing import Any
 
-from tests.differential.answers import settled
+from tests.apiserver.questions import Asker, keep
 from tests.differential.player import Target
-from tests.differential.servers import ask_real_server
 
 ANSWERS = Path(__file__).parent / "admitted_review_answers.json"
 REGISTRATION = "/apis/admissionregistration.k8s.io/v1"
@@ -83,11 +82,10 @@ PLUGINS: dict[str, list[tuple[str, Any]]] = {
 
 async def answers(target: Target) -> list[Any]:
     """To all reviews, under each plugin; what it says of a ConfigMap first."""
-    sent = {"Content-Type": "application/json", "User-Agent": "differential"}
+    asker = Asker(target)
 
     async def ask(method: str, path: str, document: Any = None) -> Any:
-        body = b"" if document is None else json.dumps(document).encode()
-        said = settled(*await target.request(method, path, sent, body), body.decode())
+        said = await asker(method, path, document)
         status = said["body"].get("status")
         if path.endswith("/selfsubjectrulesreviews") and isinstance(status, dict):
             for rules in (status["resourceRules"], status["nonResourceRules"]):
@@ -119,4 +117,4 @@ async def answers(target: Target) -> list[Any]:
 
 
 if __name__ == "__main__":
-    ANSWERS.write_text("[\n" + ",\n".join(map(json.dumps, ask_real_server(answers))) + "\n]\n")
+    keep(ANSWERS, answers)

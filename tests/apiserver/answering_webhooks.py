@@ -5,16 +5,14 @@
 
 from __future__ import annotations
 
-import asyncio
 import base64
 import json
 from pathlib import Path
 from typing import Any
 
 from lifecycle.apiserver.admission.webhook_server import WebhookServer, json_patch
-from tests.differential.answers import settled
+from tests.apiserver.questions import Asker, keep, until
 from tests.differential.player import Target
-from tests.differential.servers import ask_real_server
 
 ANSWERS = Path(__file__).parent / "answering_webhook_answers.json"
 REGISTRATION = "/apis/admissionregistration.k8s.io/v1"
@@ -113,22 +111,16 @@ def _answer(request: Any) -> Any:
 
 async def answers(target: Target) -> list[Any]:
     """What is said of each ConfigMap when a webhook has answered so."""
-    sent = {"Content-Type": "application/json", "User-Agent": "differential"}
-
-    async def ask(method: str, path: str, document: Any = None) -> Any:
-        body = b"" if document is None else json.dumps(document).encode()
-        return settled(*await target.request(method, path, sent, body), body.decode())
+    ask = Asker(target)
 
     async def about(name: str) -> Any:
         return await ask("POST", CONFIG_MAPS, {"metadata": {"name": name}})
 
-    async def until(name: str, refused: bool) -> None:
-        """Until it has been heard of: a real server's informers take a moment."""
-        for _ in range(600):
-            if ((await about(name))["status"] != 201) == refused:
-                return
-            await asyncio.sleep(0.1)
-        raise AssertionError("it is not heard of")
+    async def until_refused(name: str, refused: bool) -> None:
+        async def is_so() -> bool:
+            return bool((await about(name))["status"] != 201) == refused
+
+        await until(is_so)
 
     said = []
     rule = {"apiGroups": [""], "apiVersions": ["v1"], "operations": ["CREATE"], "resources": ["configmaps"]}
@@ -141,12 +133,12 @@ async def answers(target: Target) -> list[Any]:
             path = f"{REGISTRATION}/{kind}webhookconfigurations"
             made = await ask("POST", path, {"metadata": {"name": "w"}, "webhooks": [hook]})
             assert made["status"] == 201, made
-            await until("refuses", refused=True)
+            await until_refused("refuses", refused=True)
             said += [await about(name) for name in WEBHOOKS]
             await ask("DELETE", f"{path}/w")
-            await until("refuses", refused=False)
+            await until_refused("refuses", refused=False)
     return said
 
 
 if __name__ == "__main__":
-    ANSWERS.write_text("[\n" + ",\n".join(map(json.dumps, ask_real_server(answers))) + "\n]\n")
+    keep(ANSWERS, answers)

@@ -9,9 +9,9 @@ import json
 from pathlib import Path
 from typing import Any
 
+from tests.apiserver.questions import keep
 from tests.differential.answers import settled
 from tests.differential.player import Target
-from tests.differential.servers import ask_real_server
 
 ANSWERS = Path(__file__).parent / "binding_answers.json"
 NAMESPACE = "/api/v1/namespaces/default"
@@ -81,4 +81,4 @@ async def answers(target: Target) -> list[Any]:
 
 
 if __name__ == "__main__":
-    ANSWERS.write_text("[\n" + ",\n".join(map(json.dumps, ask_real_server(answers))) + "\n]\n")
+    keep(ANSWERS, answers)

@@ -5,15 +5,13 @@
 
 from __future__ import annotations
 
-import asyncio
 import json
 from pathlib import Path
 from typing import Any
 
 from lifecycle.apiserver.admission.webhook_server import WebhookServer, json_patch
-from tests.differential.answers import settled
+from tests.apiserver.questions import Asker, keep, until
 from tests.differential.player import Target
-from tests.differential.servers import ask_real_server
 
 ANSWERS = Path(__file__).parent / "failing_patch_answers.json"
 REGISTRATION = "/apis/admissionregistration.k8s.io/v1"
@@ -123,23 +121,17 @@ def _policy(name: str, operations: list[Any]) -> Any:
 
 async def answers(target: Target) -> list[Any]:
     """What is said of a Service to which each of the patches is done: by a webhook, and by a policy."""
-    sent = {"Content-Type": "application/json", "User-Agent": "differential"}
-
-    async def ask(method: str, path: str, document: Any = None) -> Any:
-        body = b"" if document is None else json.dumps(document).encode()
-        return settled(*await target.request(method, path, sent, body), body.decode())
+    ask = Asker(target)
 
     async def about(name: str) -> Any:
         spec = {"type": "ExternalName", "externalName": "a.example.com", "ports": [{"port": 80}]}
         return await ask("POST", SERVICES, {"metadata": {"name": name}, "spec": {**spec, "selector": {"a": "b"}}})
 
-    async def until(name: str, refused: bool) -> None:
-        """Until it has been heard of: a real server's informers take a moment."""
-        for _ in range(600):
-            if ((await about(name))["status"] != 201) == refused:
-                return
-            await asyncio.sleep(0.1)
-        raise AssertionError("it is not heard of")
+    async def until_refused(name: str, refused: bool) -> None:
+        async def is_so() -> bool:
+            return bool((await about(name))["status"] != 201) == refused
+
+        await until(is_so)
 
     async def made(path: str, document: Any) -> None:
         said = await ask("POST", path, document)
@@ -149,18 +141,18 @@ async def answers(target: Target) -> list[Any]:
     with WebhookServer(lambda request: json_patch(*ALL.get(request["object"]["metadata"]["name"], []))) as hooks:
         path = f"{REGISTRATION}/mutatingwebhookconfigurations"
         await made(path, _webhook(hooks.client_config()))
-        await until("nothing-to-remove", refused=True)
+        await until_refused("nothing-to-remove", refused=True)
         said += [await about(name) for by, name in ASKED if by == "webhook"]
         await ask("DELETE", f"{path}/w")
-        await until("nothing-to-remove", refused=False)
+        await until_refused("nothing-to-remove", refused=False)
     for name, operations in (*PATCHES.items(), ("the-last", PATCHES["nothing-to-remove"])):
         await made(f"{REGISTRATION}/mutatingadmissionpolicies", _policy(name, operations))
         binding = {"metadata": {"name": name}, "spec": {"policyName": name}}
         await made(f"{REGISTRATION}/mutatingadmissionpolicybindings", binding)
-    await until("the-last", refused=True)
+    await until_refused("the-last", refused=True)
     said += [await about(name) for by, name in ASKED if by == "policy"]
     return said
 
 
 if __name__ == "__main__":
-    ANSWERS.write_text("[\n" + ",\n".join(map(json.dumps, ask_real_server(answers))) + "\n]\n")
+    keep(ANSWERS, answers)

@@ -6,13 +6,11 @@
 from __future__ import annotations
 
 import asyncio
-import json
 from pathlib import Path
 from typing import Any
 
-from tests.differential.answers import settled
+from tests.apiserver.questions import Asker, keep, until
 from tests.differential.player import Target
-from tests.differential.servers import ask_real_server
 
 ANSWERS = Path(__file__).parent / "policy_parameter_answers.json"
 REGISTRATION = "/apis/admissionregistration.k8s.io/v1"
@@ -85,29 +83,24 @@ def _specification(kind: str, name: str) -> Any:
 
 async def answers(target: Target) -> list[Any]:
     """What is said of each object under each policy."""
-    sent = {"Content-Type": "application/json", "User-Agent": "differential"}
-
-    async def ask(method: str, path: str, document: Any = None) -> Any:
-        body = b"" if document is None else json.dumps(document).encode()
-        return settled(*await target.request(method, path, sent, body), body.decode())
+    ask = Asker(target)
 
     async def made(path: str, document: Any) -> None:
         """A real server takes a moment for a definition."""
-        for _ in range(600):
-            said = await ask("POST", path, document)
-            if said["status"] == 201:
-                return
-            await asyncio.sleep(0.1)
-        raise AssertionError(said)
 
-    async def until(refused: bool) -> None:
+        async def is_so() -> bool:
+            return bool((await ask("POST", path, document))["status"] == 201)
+
+        await until(is_so)
+
+    async def until_refused(refused: bool) -> None:
         """Until the last policy has been heard of, and thus all before it."""
-        for _ in range(600):
+
+        async def is_so() -> bool:
             said = await ask("POST", f"{CONFIG_MAPS}?dryRun=All", {"metadata": {"name": "a-custom-kind"}})
-            if (said["status"] == 201 and "labels" not in said["body"]["metadata"]) != refused:
-                return
-            await asyncio.sleep(0.1)
-        raise AssertionError("it is not heard of")
+            return (said["status"] == 201 and "labels" not in said["body"]["metadata"]) != refused
+
+        await until(is_so)
 
     await made("/apis/apiextensions.k8s.io/v1/customresourcedefinitions", DEFINITION)
     await made(LIMITS, {"apiVersion": "example.com/v1", "kind": "Limit", "metadata": {"name": "low"}, "most": 3})
@@ -126,16 +119,16 @@ async def answers(target: Target) -> list[Any]:
                 if kind == "validating":
                     bound["validationActions"] = ["Deny"]
                 await made(f"{path}ybindings", {"metadata": {"name": f"{name}-{number}"}, "spec": bound})
-        await until(refused=True)
+        await until_refused(refused=True)
         await asyncio.sleep(2)  # a real server fills a cache for each kind of parameters
         for name in CASES:
             for where, more in OBJECTS:
                 said.append(await ask("POST", f"{where}?dryRun=All", {"metadata": {"name": name}, **more}))
         for name in CASES:
             await ask("DELETE", f"{path}ies/{name}")
-        await until(refused=False)
+        await until_refused(refused=False)
     return said
 
 
 if __name__ == "__main__":
-    ANSWERS.write_text("[\n" + ",\n".join(map(json.dumps, ask_real_server(answers))) + "\n]\n")
+    keep(ANSWERS, answers)

@@ -37,7 +37,11 @@ class MissingPathError(Exception):
 
 def index_of(key: str, size: int) -> int:
     """A place in a list. Raises ValueError."""
-    at = atoi(key)
+    return place(atoi(key), size)
+
+
+def place(at: int, size: int) -> int:
+    """The same of a number. Raises ValueError."""
     if not -size <= at < size:
         raise ValueError(
             f"Unable to access invalid index: {at}: invalid index referenced"

@@ -27,6 +27,7 @@ from lifecycle.api.patch.json_document import (
     MissingPathError,
     PatchedDocument,
     index_of,
+    place,
 )
 from lifecycle.api.status import PanicError, StatusError, bad_request, failure
 
@@ -137,11 +138,11 @@ def _insert(patching: PatchedDocument, path: list[str], value: Any) -> None:
         container.append(value)
     else:
         try:
-            atoi(key)
+            at = atoi(key)
         except ValueError as error:
             why = f"value was not a proper array index: '{key}': {error}"
             raise ValueError(why) from None
-        container.insert(index_of(key, len(container) + 1), value)
+        container.insert(place(at, len(container) + 1), value)
 
 
 def _delete(patching: PatchedDocument, path: list[str]) -> None:
