@@ -29,11 +29,18 @@ from lifecycle.apiserver.cel.environment import (
     message_type,
 )
 from lifecycle.apiserver.cel.escaping import escaped
-from lifecycle.apiserver.cel.types import MESSAGES, build_types
+from lifecycle.apiserver.cel.types import (
+    ANY,
+    DURATION,
+    MESSAGES,
+    TIMESTAMP,
+    build_types,
+    list_of,
+    map_of,
+)
 
 MAX_TYPES = 10
 PACKAGE = "declared"
-ANY, ANY_LIST = "google.protobuf.Value", "google.protobuf.ListValue"
 _LEAVES = {
     "integer": "int64",
     "number": "double",
@@ -41,9 +48,9 @@ _LEAVES = {
     "int-or-string": ANY,
 }
 _FORMATS = {
-    "date-time": "google.protobuf.Timestamp",
-    "date": "google.protobuf.Timestamp",
-    "duration": "google.protobuf.Duration",
+    "date-time": TIMESTAMP,
+    "date": TIMESTAMP,
+    "duration": DURATION,
     "byte": "bytes",
 }
 
@@ -66,11 +73,7 @@ class _Declarations:
             held = self.of(inner) if inner is not None else None
             if held is None:
                 return None
-            if held.startswith(
-                ("[]", "{}")
-            ):  # a list of lists is written with the library's own list of anything
-                held = ANY_LIST if held.startswith("[]") else ANY
-            return ("[]" if schema.kind == "list" else "{}") + held
+            return list_of(held) if schema.kind == "list" else map_of(held)
         if schema.kind == "string":
             return _FORMATS.get(schema.format, "string")
         return _LEAVES.get(schema.kind)

@@ -6,9 +6,9 @@ there is something to compare with. What changed nothing is not held against any
 
 Upstream:
 `apiextensions-apiserver/pkg/apiserver/schema/cel/{compilation,validation}.go`,
-`apiserver/pkg/cel/common/values.go`, v1.36. Left out:
-types of fields at compile time (a misspelt field is found when the rule runs, not when
-the definition is written), cost limits.
+`apiserver/pkg/cel/common/values.go`, v1.36. What is wrong with a rule itself is said
+when the definition is written (`rule_definitions`); here `self` may be anything. Left
+out: the cost limits of what runs.
 """
 
 from __future__ import annotations

@@ -3,7 +3,7 @@
 Upstream: `apiextensions-apiserver/pkg/apis/apiextensions/validation/validation.go`
 (`ValidateCustomResourceDefinitionOpenAPISchema`, `specStandardValidatorV3`,
 `validateMapListKeysMapSet`), `pkg/apiserver/schema/defaulting/validation.go`
-(`ValidateDefaults`), v1.36. Left out: estimated costs of rules.
+(`ValidateDefaults`), v1.36.
 """
 
 from __future__ import annotations
@@ -20,14 +20,12 @@ from lifecycle.api.field_errors import (
     required,
 )
 from lifecycle.api.http.wire import Object
-from lifecycle.apiserver.apiextensions.cel_rules import (
-    MessageError,
-    compiled_rules,
-    validate_rules,
-)
+from lifecycle.apiserver.apiextensions.cel_rules import validate_rules
 from lifecycle.apiserver.apiextensions.field_paths import PathError, field_at
-from lifecycle.apiserver.apiextensions.internal_form import go_items, go_rule
+from lifecycle.apiserver.apiextensions.internal_form import go_items
 from lifecycle.apiserver.apiextensions.pruning import TYPE_META, prune
+from lifecycle.apiserver.apiextensions.rule_costs import RuleCosts, max_cardinality
+from lifecycle.apiserver.apiextensions.rule_definitions import validate_rule_definitions
 from lifecycle.apiserver.apiextensions.schema_validation import validate_value
 from lifecycle.apiserver.apiextensions.structural import (
     EMBEDDED,
@@ -35,7 +33,6 @@ from lifecycle.apiserver.apiextensions.structural import (
     TYPES,
     cannot_be_structural,
 )
-from lifecycle.apiserver.cel.environment import CompileError
 
 LIST_TYPE, MAP_KEYS, MAP_TYPE, RULES = (
     "x-kubernetes-list-type",
@@ -58,7 +55,8 @@ _UNSUPPORTED = (("id", "id"), ("additionalItems", "additionalItems"),
 @dataclass(frozen=True, slots=True)
 class _Where:
     """What holds at a place: why defaults are forbidden, whether types need not be
-    known, within which list or map `oldSelf` has no counterpart.
+    known, within which list or map `oldSelf` has no counterpart, how often a value may
+    be there.
     """
 
     no_defaults: str | None = None
@@ -67,27 +65,38 @@ class _Where:
     is_root: bool = False
     in_meta: bool = False
     in_junctor: bool = False
+    cardinality: int | None = 1
+
+
+@dataclass(slots=True)
+class _Rules:
+    """What rules cost, None if nobody asks about rules, and what is wrong with them."""
+
+    costs: RuleCosts | None
+    errors: list[FieldError]
 
 
 def validate_schema(
-    schema: Object, path: str, *, defaults: bool = True, property_types: bool = True
+    schema: Object,
+    path: str,
+    *,
+    defaults: bool = True,
+    property_types: bool = True,
+    rule_costs: RuleCosts | None = None,
 ) -> tuple[list[FieldError], list[FieldError]]:
     """What is wrong with a schema as such, and what is wrong with its rules.
-    `defaults`: it may have some; `property_types`: its types have to be known.
+    `defaults`: it may have some; `property_types`: its types have to be known;
+    `rule_costs`: what takes the costs of its rules, None if they are not looked at.
     """
     errors: list[FieldError] = []
-    rule_errors: list[FieldError] = []
+    rules = _Rules(rule_costs, [])
     where = _Where(None if defaults else "", not property_types, is_root=True)
-    _node(schema, path, where, errors, rule_errors)
-    return errors, rule_errors
+    _node(schema, path, where, errors, rules)
+    return errors, rules.errors
 
 
 def _node(
-    schema: Object,
-    path: str,
-    where: _Where,
-    errors: list[FieldError],
-    rule_errors: list[FieldError],
+    schema: Object, path: str, where: _Where, errors: list[FieldError], rules: _Rules
 ) -> None:
     before = len(errors)
     _standard(schema, path, where, errors)
@@ -101,7 +110,9 @@ def _node(
         schema.get("additionalProperties"),
         schema.get("properties") or {},
     )
-    inside = replace(where, is_root=False)
+    inside = replace(
+        where, is_root=False, cardinality=max_cardinality(where.cardinality, schema)
+    )
     if additional is not None:
         if properties and additional is not True:
             errors.append(
@@ -116,7 +127,7 @@ def _node(
                 no_defaults="inside additionalProperties applying to object metadata",
             )
             sub = sub if where.in_meta else inside
-            _node(additional, f"{path}.additionalProperties", sub, errors, rule_errors)
+            _node(additional, f"{path}.additionalProperties", sub, errors, rules)
     for key, child in properties.items():
         sub = inside
         if schema.get(MAP_TYPE) == "atomic":
@@ -125,15 +136,15 @@ def _node(
             sub = replace(sub, in_meta=True)
             if where.is_root:
                 sub = replace(sub, no_defaults=f"in top-level {key}")
-        _node(child, f"{path}.properties[{key}]", sub, errors, rule_errors)
+        _node(child, f"{path}.properties[{key}]", sub, errors, rules)
     described, inside = inside, replace(inside, in_junctor=True)
     if schema.get("not") is not None:
-        _node(schema["not"], f"{path}.not", inside, errors, rule_errors)
+        _node(schema["not"], f"{path}.not", inside, errors, rules)
     for junctor in ("allOf", "oneOf", "anyOf"):
         for index, child in enumerate(schema.get(junctor) or ()):
-            _node(child, f"{path}.{junctor}[{index}]", inside, errors, rule_errors)
+            _node(child, f"{path}.{junctor}[{index}]", inside, errors, rules)
     for key, child in (schema.get("definitions") or {}).items():
-        _node(child, f"{path}.definitions[{key}]", inside, errors, rule_errors)
+        _node(child, f"{path}.definitions[{key}]", inside, errors, rules)
     inside, items = described, schema.get("items")
     if isinstance(items, dict):
         sub = (
@@ -141,14 +152,21 @@ def _node(
             if schema.get(LIST_TYPE) == "map"
             else replace(inside, uncorrelatable=inside.uncorrelatable or path)
         )
-        _node(items, f"{path}.items", sub, errors, rule_errors)
+        _node(items, f"{path}.items", sub, errors, rules)
     for index, item in enumerate(items if isinstance(items, list) else ()):
-        _node(item, f"{path}.items[{index}]", inside, errors, rule_errors)
+        _node(item, f"{path}.items[{index}]", inside, errors, rules)
     _extensions(schema, path, errors)
     _list_map(schema, path, errors)
     _rules(schema, path, errors)
-    if len(errors) == before and not where.in_junctor:
-        _compile_rules(schema, path, where, rule_errors)
+    if len(errors) == before and not where.in_junctor and rules.costs is not None:
+        rules.errors += validate_rule_definitions(
+            schema,
+            path,
+            rules.costs,
+            is_root=where.is_root,
+            uncorrelatable=where.uncorrelatable,
+            cardinality=where.cardinality,
+        )
 
 
 def _standard(
@@ -348,36 +366,6 @@ def _rules(schema: Object, path: str, errors: list[FieldError]) -> None:
         if rule.get("reason") is not None and rule["reason"] not in REASONS:
             errors.append(not_supported(f"{here}.reason", rule["reason"], REASONS))
         _field_path(schema, rule.get("fieldPath", ""), f"{here}.fieldPath", errors)
-
-
-def _compile_rules(
-    schema: Object, path: str, where: _Where, rule_errors: list[FieldError]
-) -> None:
-    """Rules of a schema that is fine, itself and below, and that describes a value, not
-    a condition on one.
-    """
-    rules = schema.get(RULES) or []
-    for index, compiled in enumerate(compiled_rules(schema)):
-        here = f"{path}.{RULES}[{index}]"
-        if isinstance(compiled, CompileError):
-            which = (
-                "messageExpression" if isinstance(compiled, MessageError) else "rule"
-            )
-            rule_errors.append(
-                invalid(f"{here}.{which}", go_rule(rules[index]), str(compiled))
-            )
-        elif compiled.uses_old_self:
-            if where.uncorrelatable:
-                why = (
-                    "oldSelf cannot be used on the uncorrelatable portion of the"
-                    f" schema within {where.uncorrelatable}"
-                )
-                rule_errors.append(invalid(f"{here}.rule", rules[index]["rule"], why))
-        elif rules[index].get("optionalOldSelf") is not None:
-            why = "may not be set if oldSelf is not used in rule"
-            rule_errors.append(
-                invalid(f"{here}.optionalOldSelf", rules[index]["optionalOldSelf"], why)
-            )
 
 
 def _field_path(

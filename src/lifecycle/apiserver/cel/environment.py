@@ -8,8 +8,7 @@ string that both came out of an object.
 
 Upstream: `apiserver/pkg/cel/environment/base.go` (`MustBaseEnvSet`),
 `admission/plugin/cel/compile.go` (`CompileCELExpression`), cel-go v0.26, v1.36. Left
-out: the estimated cost of expressions (what they cost when they run: `cost.py`),
-comprehensions over two variables, the `format` library.
+out: comprehensions over two variables, the `format` library.
 """
 
 from __future__ import annotations
@@ -28,6 +27,10 @@ from lifecycle.apiserver.cel import (
     object_literals,
     pieces,
     strings,
+)
+from lifecycle.apiserver.cel.checked_expression import (
+    CheckedExpression,
+    checked_expression,
 )
 from lifecycle.apiserver.cel.complaints import (
     IN_THE_WAY,
@@ -211,6 +214,11 @@ class Program:
             RuntimeError
         ):  # a type the library can check, but not name: a map whose keys are optional
             self.type, self.type_name = None, "map"
+
+    @property
+    def checked(self) -> CheckedExpression:
+        """What the compiler has found out about it."""
+        return checked_expression(self._compiled.serialize())
 
     def evaluate(self, values: Mapping[str, Any]) -> Any:
         """The result as Python knows it: JSON values, times, or one of our messages.

@@ -159,6 +159,28 @@ MESSAGES: dict[str, dict[str, str]] = {
 """Fields and their types: `[]` a list of, `{}` a map from strings to."""
 
 
+ANY, ANY_LIST = "google.protobuf.Value", "google.protobuf.ListValue"
+TIMESTAMP, DURATION = "google.protobuf.Timestamp", "google.protobuf.Duration"
+
+
+def list_of(held: str) -> str:
+    """How a list is written. What holds lists or maps holds anything: the library's
+    fields cannot say more.
+    """
+    return f"[]{_element(held)}"
+
+
+def map_of(held: str) -> str:
+    """How a map from strings is written."""
+    return f"{{}}{_element(held)}"
+
+
+def _element(held: str) -> str:
+    if held.startswith("[]"):
+        return ANY_LIST
+    return ANY if held.startswith("{}") else held
+
+
 class Types(NamedTuple):
     """The pool that knows all messages, and the class of each by its short name."""
 

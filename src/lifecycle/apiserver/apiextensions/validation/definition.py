@@ -74,7 +74,7 @@ def validate_definition_update(
     """Everything wrong with a changed definition: group and plural stay, scope and kind
     as soon as it is established.
     """
-    options = options.on_update(old)
+    options = options.on_update(new, old)
     errors = validate_object_meta_update(new["metadata"], old["metadata"])
     spec, before = new.get("spec") or {}, old.get("spec") or {}
     errors += _validate_spec(spec, options)
@@ -129,7 +129,10 @@ def _validate_spec(spec: Object, options: ValidationOptions) -> list[FieldError]
         if not names.get(key)
     ]
     errors += validate_names(names)
-    errors += validate_shared_fields(inner, "spec", has_status_enabled(inner), options)
+    version = next(iter(inner.get("versions") or ()), {}).get("name", "")
+    errors += validate_shared_fields(
+        inner, "spec", has_status_enabled(inner), options.for_version(version)
+    )
     conversion = spec.get("conversion")
     if (
         conversion is not None

@@ -21,7 +21,8 @@ class ValidationOptions:
     """`openapi_schema`: each version has a schema. `structural_schema`: and it is
     structural. `property_types`: with types that there are. `defaults`: values may be
     filled in. `approval`: groups of the community are approved. `pruning`: unknown
-    fields are dropped.
+    fields are dropped. `rule_costs`: no rule may cost too much, but for those of
+    `unchanged_versions`.
     """
 
     openapi_schema: bool = True
@@ -30,8 +31,10 @@ class ValidationOptions:
     defaults: bool = True
     approval: bool = True
     pruning: bool = True
+    rule_costs: bool = True
+    unchanged_versions: frozenset[str] = frozenset()
 
-    def on_update(self, old: Object) -> ValidationOptions:
+    def on_update(self, new: Object, old: Object) -> ValidationOptions:
         """What is stored already may stay as it is."""
         schemas = list(schemas_of(old))
         there = [schema for schema in schemas if schema is not None]
@@ -42,7 +45,12 @@ class ValidationOptions:
             property_types=self.property_types
             and not any(anywhere(each, _of_unknown_type) for each in there),
             defaults=self.defaults or any(map(has_default, there)),
+            unchanged_versions=_unchanged_versions(new, old),
         )
+
+    def for_version(self, name: str) -> ValidationOptions:
+        """A rule that is too expensive today was not when it was stored."""
+        return replace(self, rule_costs=name not in self.unchanged_versions)
 
     def for_spec(self, spec: Object) -> ValidationOptions:
         """Pruning, defaults and Kubernetes' own words in schemas need structure."""
@@ -70,6 +78,22 @@ def schemas_of(definition: Object) -> Iterator[Any]:
     """The schema of each version, or None."""
     for version in (definition.get("spec") or {}).get("versions") or ():
         yield (version.get("schema") or {}).get("openAPIV3Schema")
+
+
+def _unchanged_versions(new: Object, old: Object) -> frozenset[str]:
+    """Upstream: `getVersionsWithUnchangedSchemas`."""
+    schemas, before = (
+        {
+            version.get("name", ""): schema
+            for version, schema in zip(
+                each["spec"].get("versions") or (), schemas_of(each), strict=True
+            )
+        }
+        for each in (new, old)
+    )
+    return frozenset(
+        name for name in schemas if name in before and schemas[name] == before[name]
+    )
 
 
 def anywhere(schema: Any, holds: Callable[[Object], bool]) -> bool:

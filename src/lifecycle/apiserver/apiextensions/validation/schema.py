@@ -17,6 +17,7 @@ from lifecycle.api.http.wire import Object
 from lifecycle.apiserver.apiextensions.internal_form import (
     go_schema,
 )
+from lifecycle.apiserver.apiextensions.rule_costs import RuleCosts
 from lifecycle.apiserver.apiextensions.schema_rules import (
     validate_defaults,
     validate_schema,
@@ -71,23 +72,25 @@ def validate_openapi_v3_schema(
         errors.append(
             forbidden(f"{path}.nullable", "nullable cannot be true at the root")
         )
+    structural_errors = []
+    has_structure = options.structural_schema and not cannot_be_structural(schema)
+    if has_structure:
+        structural_errors = validate_structural(schema, path)
+        structural_errors = structural_errors or validate_defaults(schema, path)
+    errors += structural_errors
+    costs = RuleCosts(limited=options.rule_costs)
+    has_rules = has_structure and not structural_errors
     schema_errors, rule_errors = validate_schema(
         schema,
         path,
         defaults=options.defaults,
         property_types=options.property_types,
+        rule_costs=costs if has_rules else None,
     )
-    if not options.structural_schema:
-        return errors + schema_errors
-    if cannot_be_structural(schema):
-        if not errors + schema_errors + rule_errors:  # else that was said already
-            why = "OpenAPIV3Schema 'schema' is not supported"
-            errors.append(invalid(path, "", why))
-    else:
-        structural = validate_structural(schema, path)
-        errors += structural or validate_defaults(schema, path)
-        rule_errors = [] if structural else rule_errors
-    return errors + schema_errors + rule_errors
+    errors += schema_errors + rule_errors
+    if options.structural_schema and not has_structure and not errors:
+        errors.append(invalid(path, "", "OpenAPIV3Schema 'schema' is not supported"))
+    return errors + costs.errors(path)
 
 
 def _go_name(key: str) -> str:

@@ -62,7 +62,7 @@ def validate_versions(spec: Object, options: ValidationOptions) -> list[FieldErr
             {**version, "validation": version.get("schema")},
             here,
             has_status_enabled({**spec, "versions": [version]}),
-            options,
+            options.for_version(name),
         )
     names = [version.get("name", "") for version in versions]
     if len(set(names)) != len(names):
