@@ -56,7 +56,7 @@ def validate_rule_definitions(
         uses_old_self = False
         try:
             checked = _checked(types, rule["rule"], "bool", optional)
-            uses_old_self = "oldSelf" in checked.names
+            uses_old_self = checked.mentions("oldSelf")
             cost = estimated_cost(checked, decl_type).max
             cost = expression_cost(cost, cardinality, decl_type)
             errors += costs.observe(f"{here}.rule", "estimated rule cost", cost)

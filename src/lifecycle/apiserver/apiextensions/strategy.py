@@ -107,6 +107,7 @@ class CustomResourceRules:
         subresources = version.get("subresources") or {}
         self.has_status = subresources.get("status") is not None
         self.scale: Object | None = subresources.get("scale")
+        self._replicas_paths = _replicas_paths(spec)
         self.selectable = {
             field["jsonPath"].removeprefix("."): json_path(field["jsonPath"])
             for field in version.get("selectableFields") or ()
@@ -144,6 +145,7 @@ class CustomResourceRules:
             warnings_on_update=warnings_on_update,
             subresources={"status": status} if self.has_status else {},
             scale=self.scale,
+            replicas_path=self._replicas_paths.get,
             field_labels=FieldLabels(
                 (
                     NAME,
@@ -409,6 +411,19 @@ def _as_go_prints(value: Any) -> Any:
 def _go_type(resource: Resource, suffix: str) -> str:
     """Custom resources have no type of their own."""
     return f"*unstructured.Unstructured{suffix}"
+
+
+def _replicas_paths(spec: Object) -> dict[str, tuple[str, ...]]:
+    """By version; an empty path for one without a scale. Upstream:
+    `customresource_handler.go` (`getOrCreateServingInfoFor`).
+    """
+    paths: dict[str, tuple[str, ...]] = {}
+    for version in spec["versions"]:
+        scale = (version.get("subresources") or {}).get("scale") or {}
+        fields = scale.get("specReplicasPath", "").removeprefix(".")
+        steps = fields.split(".") if fields else ()
+        paths[f"{spec['group']}/{version['name']}"] = tuple(f"f:{s}" for s in steps)
+    return paths
 
 
 def warnings_on_create(obj: Object) -> list[str]:

@@ -11,11 +11,10 @@ from __future__ import annotations
 
 import struct
 from collections.abc import Callable, Iterator
-from dataclasses import dataclass, field
+from dataclasses import dataclass, fields
 from typing import Any
 
 from lifecycle.api.protobuf.wire_format import (
-    FIXED64,
     LENGTH,
     VARINT,
     read_varint,
@@ -42,16 +41,22 @@ class Node:
 
 @dataclass(frozen=True, slots=True)
 class Constant(Node):
+    """A literal."""
+
     value: Any
 
 
 @dataclass(frozen=True, slots=True)
 class Identifier(Node):
+    """A variable."""
+
     name: str
 
 
 @dataclass(frozen=True, slots=True)
 class Select(Node):
+    """`operand.field`, or `has(operand.field)`."""
+
     operand: Node
     field: str
     test_only: bool
@@ -68,16 +73,22 @@ class Call(Node):
 
 @dataclass(frozen=True, slots=True)
 class CreateList(Node):
+    """`[a, b]`."""
+
     elements: list[Node]
 
 
 @dataclass(frozen=True, slots=True)
 class CreateMap(Node):
+    """`{a: b}`."""
+
     entries: list[tuple[Node, Node]]
 
 
 @dataclass(frozen=True, slots=True)
 class CreateStruct(Node):
+    """`Object{a: b}`."""
+
     values: list[Node]
 
 
@@ -96,43 +107,73 @@ class Comprehension(Node):
 
 @dataclass(frozen=True, slots=True)
 class CheckedExpression:
-    """`types` and `overloads` by the number of a part; `names`: of the variables that
-    it reads.
-    """
+    """`types` and `overloads` by the number of a part."""
 
     root: Node
-    types: dict[int, Type] = field(default_factory=dict)
-    overloads: dict[int, list[str]] = field(default_factory=dict)
-    names: frozenset[str] = frozenset()
+    types: dict[int, Type]
+    overloads: dict[int, list[str]]
+
+    def mentions(self, name: str) -> bool:
+        """Whether it reads a variable."""
+        return any(
+            isinstance(each, Identifier) and each.name == name
+            for each in _parts(self.root)
+        )
 
 
 DYN = Type("dyn")
 _PRIMITIVES = ("", "bool", "int", "uint", "double", "string", "bytes")
 _WELL_KNOWN = ("", "any", "timestamp", "duration")
-_Fields = dict[int, list[Any]]
+
+
+def _parts(node: Any) -> Iterator[Node]:
+    """A part and all parts of it."""
+    if isinstance(node, list | tuple):
+        for each in node:
+            yield from _parts(each)
+    elif isinstance(node, Node):
+        yield node
+        for each in fields(node):
+            yield from _parts(getattr(node, each.name))
 
 
 def checked_expression(serialized: bytes) -> CheckedExpression:
     """What the library wrote: an `Any` that holds a `CheckedExpr`."""
-    checked = _fields(_one(_fields(serialized), 2))
-    references = {
-        _number(entry): _fields(_one(entry, 2))
-        for entry in map(_fields, checked.get(2, ()))
-    }
-    types = {
-        _number(entry): _type(_one(entry, 2))
-        for entry in map(_fields, checked.get(3, ()))
-    }
-    return CheckedExpression(
-        _node(_one(checked, 4)),
-        types,
-        {
-            number: [_text(each) for each in reference[3]]
-            for number, reference in references.items()
-            if 3 in reference
-        },
-        frozenset(_text(_one(each, 1)) for each in references.values()),
-    )
+    checked = _Message(_Message(serialized).data(2))
+    overloads = {}
+    for entry in checked.messages(2):
+        reference = _Message(entry.data(2))
+        overloads[entry.number(1)] = [_text(each) for each in reference.all(3)]
+    types = {entry.number(1): _type(entry.data(2)) for entry in checked.messages(3)}
+    return CheckedExpression(_node(checked.data(4)), types, overloads)
+
+
+class _Message:
+    """The fields of a message, by their numbers."""
+
+    def __init__(self, data: bytes) -> None:
+        self._fields: dict[int, list[Any]] = {}
+        for number, value in _items(data):
+            self._fields.setdefault(number, []).append(value)
+
+    def __contains__(self, number: int) -> bool:
+        return number in self._fields
+
+    def all(self, number: int) -> list[Any]:
+        return self._fields.get(number, [])
+
+    def messages(self, number: int) -> list[_Message]:
+        return [_Message(each) for each in self.all(number)]
+
+    def data(self, number: int) -> bytes:
+        held: bytes = self._fields[number][-1] if number in self else b""
+        return held
+
+    def number(self, number: int) -> int:
+        return int(self._fields[number][-1]) if number in self else 0
+
+    def text(self, number: int) -> str:
+        return _text(self.data(number))
 
 
 def _items(data: bytes) -> Iterator[tuple[int, Any]]:
@@ -147,24 +188,8 @@ def _items(data: bytes) -> Iterator[tuple[int, Any]]:
             value, position = data[position : position + size], position + size
         else:
             start, position = position, skip(data, position, tag & 7)
-            value = data[start:position] if tag & 7 == FIXED64 else None
+            value = data[start:position]
         yield tag >> 3, value
-
-
-def _fields(data: bytes) -> _Fields:
-    fields: _Fields = {}
-    for number, value in _items(data):
-        fields.setdefault(number, []).append(value)
-    return fields
-
-
-def _one(fields: _Fields, number: int) -> bytes:
-    held: bytes = fields[number][-1] if number in fields else b""
-    return held
-
-
-def _number(fields: _Fields, number: int = 1) -> int:
-    return int(fields[number][-1]) if number in fields else 0
 
 
 def _text(data: bytes) -> str:
@@ -172,35 +197,34 @@ def _text(data: bytes) -> str:
 
 
 def _type(data: bytes) -> Type:
-    fields = _fields(data)
-    if 3 in fields:
-        return Type(_PRIMITIVES[_number(fields, 3)])
-    if 4 in fields:
-        return Type(f"wrapper({_PRIMITIVES[_number(fields, 4)]})")
-    if 5 in fields:
-        return Type(_WELL_KNOWN[_number(fields, 5)])
-    if 6 in fields:
-        return Type("list", (_type(_one(_fields(_one(fields, 6)), 1)),))
-    if 7 in fields:
-        held = _fields(_one(fields, 7))
-        return Type("map", (_type(_one(held, 1)), _type(_one(held, 2))))
-    if 9 in fields:
-        return Type(_text(_one(fields, 9)), is_message=True)
-    if 10 in fields:
+    message = _Message(data)
+    if 3 in message:
+        return Type(_PRIMITIVES[message.number(3)])
+    if 4 in message:
+        return Type(f"wrapper({_PRIMITIVES[message.number(4)]})")
+    if 5 in message:
+        return Type(_WELL_KNOWN[message.number(5)])
+    if 6 in message:
+        return Type("list", (_type(_Message(message.data(6)).data(1)),))
+    if 7 in message:
+        entry = _Message(message.data(7))
+        return Type("map", (_type(entry.data(1)), _type(entry.data(2))))
+    if 9 in message:
+        return Type(message.text(9), is_message=True)
+    if 10 in message:
         return Type("type_param")
-    if 14 in fields:
-        held = _fields(_one(fields, 14))
-        inner = tuple(map(_type, held.get(2, ())))
-        return Type(_text(_one(held, 1)), inner)
-    return Type("null") if 2 in fields else DYN
+    if 14 in message:
+        abstract = _Message(message.data(14))
+        return Type(abstract.text(1), tuple(map(_type, abstract.all(2))))
+    return Type("null") if 2 in message else DYN
 
 
 def _node(data: bytes) -> Node:
-    fields = _fields(data)
-    number = _number(fields, 2)
+    message = _Message(data)
+    number = message.number(2)
     for kind, read in _KINDS.items():
-        if kind in fields:
-            return read(number, _one(fields, kind))
+        if kind in message:
+            return read(number, message.data(kind))
     return Constant(number, None)
 
 
@@ -222,46 +246,45 @@ _CONSTANTS: dict[int, Callable[[Any], Any]] = {
 
 
 def _identifier(number: int, data: bytes) -> Node:
-    return Identifier(number, _text(_one(_fields(data), 1)))
+    return Identifier(number, _Message(data).text(1))
 
 
 def _select(number: int, data: bytes) -> Node:
-    fields = _fields(data)
-    operand, name = _node(_one(fields, 1)), _text(_one(fields, 2))
-    return Select(number, operand, name, bool(_number(fields, 3)))
+    message = _Message(data)
+    operand = _node(message.data(1))
+    return Select(number, operand, message.text(2), bool(message.number(3)))
 
 
 def _call(number: int, data: bytes) -> Node:
-    fields = _fields(data)
-    target = _node(_one(fields, 1)) if 1 in fields else None
-    args = list(map(_node, fields.get(3, ())))
-    return Call(number, target, _text(_one(fields, 2)), args)
+    message = _Message(data)
+    target = _node(message.data(1)) if 1 in message else None
+    return Call(number, target, message.text(2), list(map(_node, message.all(3))))
 
 
 def _create_list(number: int, data: bytes) -> Node:
-    return CreateList(number, list(map(_node, _fields(data).get(1, ()))))
+    return CreateList(number, list(map(_node, _Message(data).all(1))))
 
 
 def _create_struct(number: int, data: bytes) -> Node:
-    fields = _fields(data)
-    entries = list(map(_fields, fields.get(2, ())))
-    if _one(fields, 1):
-        return CreateStruct(number, [_node(_one(each, 4)) for each in entries])
-    pairs = [(_node(_one(each, 3)), _node(_one(each, 4))) for each in entries]
+    message = _Message(data)
+    entries = message.messages(2)
+    if message.data(1):
+        return CreateStruct(number, [_node(each.data(4)) for each in entries])
+    pairs = [(_node(each.data(3)), _node(each.data(4))) for each in entries]
     return CreateMap(number, pairs)
 
 
 def _comprehension(number: int, data: bytes) -> Node:
-    fields = _fields(data)
+    message = _Message(data)
     return Comprehension(
         number,
-        iter_var=_text(_one(fields, 1)),
-        iter_range=_node(_one(fields, 2)),
-        accu_var=_text(_one(fields, 3)),
-        accu_init=_node(_one(fields, 4)),
-        loop_condition=_node(_one(fields, 5)),
-        loop_step=_node(_one(fields, 6)),
-        result=_node(_one(fields, 7)),
+        iter_var=message.text(1),
+        iter_range=_node(message.data(2)),
+        accu_var=message.text(3),
+        accu_init=_node(message.data(4)),
+        loop_condition=_node(message.data(5)),
+        loop_step=_node(message.data(6)),
+        result=_node(message.data(7)),
     )
 
 

@@ -128,7 +128,7 @@ async def change_scale(
         assert live is not None  # nothing is created here
         before = scale_of(live, scope.strategy)
         owned = live["metadata"].get("managedFields")
-        if entries := scale_entries(owned):
+        if entries := scale_entries(owned, scope.strategy.replicas_path):
             before["metadata"]["managedFields"] = entries
         after = change(before)
         tracked = (after.get("metadata") or {}).get("managedFields")
@@ -153,7 +153,10 @@ async def change_scale(
         changed = {
             **live["metadata"],
             "managedFields": parent_entries(
-                owned, metadata.get("managedFields"), resource.api_version
+                owned,
+                metadata.get("managedFields"),
+                resource.api_version,
+                scope.strategy.replicas_path,
             ),
         }
         if version:

@@ -48,6 +48,7 @@ from lifecycle.api.resources import Resource, resource_for_kind
 from lifecycle.api.schema import decode
 from lifecycle.api.schema.decode import internal_package
 from lifecycle.api.validation import content
+from lifecycle.apiserver.managedfields.scale import ReplicasPath, in_spec
 from lifecycle.apiserver.managedfields.typed import Type
 from lifecycle.apiserver.registry.printers.default import DEFAULT
 from lifecycle.apiserver.registry.printers.printer import Printer
@@ -205,6 +206,8 @@ class Strategy:
     """Writes that go another way: `status`, `resize`, `finalize` …"""
     scale: Object | None = None
     """Where a custom resource keeps its replicas (`specReplicasPath` …)."""
+    replicas_path: ReplicasPath = in_spec
+    """Where managed fields say so, version by version."""
     format_selector: Callable[[Object | None], str] = format_label_selector
     """`spec.selector` as the text in the status of a Scale."""
 
