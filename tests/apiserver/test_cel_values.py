@@ -44,7 +44,6 @@ KNOWN = {
     **dict.fromkeys((rule for rule in REAL if rule.startswith("format.named")), FORMATS),
     **dict.fromkeys(("'%s %s'.format(['x']) == ''", "'%q'.format(['x']) == ''", "'%d'.format(['x']) == ''"), EARLY),
     "'abc 123 def'.find('(') == ''": "the same of a literal pattern",
-    "'ab'.reverse() == 'ba'": "lists have the function there, so a text has another than none",
     "quantity('1').sign() == 1": "it is a function of the standard library there, so a method has another than none",
     "'%e'.format([1.5]) == '1.500000e+00'": "an exponent is written otherwise there",
     "'%d|%b|%x|%X|%o|%e|%.1f'.format([5, 5, 255, 255, 8, 1.5, 2.25]) == '5|101|ff|FF|10|1.500000e+00|2.2'": "the same",

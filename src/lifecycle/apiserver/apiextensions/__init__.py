@@ -7,7 +7,8 @@ definition's schema:
 
 - `pruning`, `defaulting`, `schema_validation`, `list_types`, `cel_rules` – what the
   schema makes of an object
-- `structural`, `validation` – what a schema, and a definition, must look like
+- `structural`, `validation`, `rule_definitions`, `rule_costs` – what a schema, its
+  rules and a definition must look like
 - `strategy` – these rules as the generic registry wants them (`registry.strategy`)
 - `controllers` – NamesAccepted, Established, and the finalizer that empties a
   definition on its way out

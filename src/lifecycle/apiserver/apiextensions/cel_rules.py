@@ -56,7 +56,7 @@ def _environments() -> tuple[Environment, Environment, Environment]:
     return (
         Environment({"self": DYN}),
         both,
-        Environment({"self": DYN, "old__self": DYN}),
+        Environment({"self": DYN, "old__self": DYN}, bindings=True),
     )
 
 

@@ -8,18 +8,21 @@ resources; here it is asked when no built-in resource fits.
 from __future__ import annotations
 
 from collections.abc import Iterable
+from functools import partial
 
 from lifecycle.api import fast_json
 from lifecycle.api.bounded_cache import short_lru_cache
 from lifecycle.api.conditions import is_condition_true
 from lifecycle.api.custom_resources import resource_of
 from lifecycle.api.http.wire import Object, Request, Response
+from lifecycle.api.loop.worker import beside, size_of
 from lifecycle.api.resources import Resource, resource
 from lifecycle.api.status import StatusError
 from lifecycle.apiserver.apiextensions.controllers import DefinitionControllers
 from lifecycle.apiserver.apiextensions.definitions import FINALIZER, is_served
 from lifecycle.apiserver.apiextensions.handler import CustomResourceHandler, scope_for
 from lifecycle.apiserver.apiextensions.openapi import document
+from lifecycle.apiserver.managedfields import update_managed_fields
 from lifecycle.apiserver.non_resource.served_groups import version_priority
 from lifecycle.apiserver.registry.admission import RequestAdmission, validate_all
 from lifecycle.apiserver.registry.deletion import DeleteOptions, delete
@@ -35,6 +38,10 @@ DOCUMENTS, LONGEST_PARTS = 256, 32 * 1024
 """How many documents are remembered, and from how many bytes of definitions on none
 is: one takes twice as many, and seventy thousand bytes more.
 """
+
+
+MANAGER = "kube-apiserver"
+"""Who writes what the controllers have found out."""
 
 
 class Extensions:
@@ -165,11 +172,23 @@ class Extensions:
             "",
             definition["metadata"]["name"],
             subresource,
+            manager=MANAGER,
             strategy=self._store.strategy,
+            size=size_of(definition),
+        )
+        book = partial(
+            update_managed_fields,
+            manager=scope.manager,
+            api_version=self._row.api_version,
+            subresource=subresource,
+            now=self._store.environment.clock.timestamp(),
+            reset_fields=scope.strategy.get_reset_fields(subresource),
         )
 
         async def change(live: Object | None) -> Object:
-            return {**definition, "metadata": dict(definition["metadata"])}
+            new = {**definition, "metadata": dict(definition["metadata"])}
+            await beside(scope.size, book, live, new)
+            return new
 
         admission = RequestAdmission(self._store.environment.admission, scope)
         written, _ = await self._store.update(

@@ -15,11 +15,11 @@ from lifecycle.api.field_errors import FieldError, internal, invalid
 from lifecycle.api.http.wire import Object
 from lifecycle.apiserver.apiextensions.internal_form import go_rule
 from lifecycle.apiserver.apiextensions.rule_costs import RuleCosts, expression_cost
-from lifecycle.apiserver.apiextensions.rule_types import RuleTypes
-from lifecycle.apiserver.cel.checked_expression import CheckedExpression, Comprehension
+from lifecycle.apiserver.apiextensions.rule_types import RuleTypes, rule_types
 from lifecycle.apiserver.cel.cost_estimator import estimated_cost
 from lifecycle.apiserver.cel.decl_type import DeclType, schema_decl_type
 from lifecycle.apiserver.cel.environment import CompileError
+from lifecycle.apiserver.cel.syntax import CheckedExpression, Comprehension
 
 RULES = "x-kubernetes-validations"
 
@@ -48,7 +48,7 @@ def validate_rule_definitions(
             f" {RULES} rules: unable to convert structural schema to CEL declarations"
         )
         return [internal(f"{path}.{RULES}", why)]
-    types = RuleTypes(decl_type)
+    types = rule_types(decl_type)
     errors: list[FieldError] = []
     for index, rule in enumerate(rules):
         here = f"{path}.{RULES}[{index}]"

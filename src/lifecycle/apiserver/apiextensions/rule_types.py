@@ -14,6 +14,8 @@ import time
 from functools import cached_property
 from typing import Any
 
+from lifecycle.api import fast_json
+from lifecycle.api.bounded_cache import short_lru_cache
 from lifecycle.api.extras import MissingExtraError
 from lifecycle.apiserver.cel.decl_type import DeclType
 from lifecycle.apiserver.cel.environment import (
@@ -51,25 +53,49 @@ _OPTIONAL_OLD_SELF = "cel.bind(oldSelf, optional.of(old__self),\n{}\n)"
 _PLACE = re.compile(r"<input>:(\d+):")
 
 
+Shape = str | list[Any] | dict[str, Any]
+"""A type without its sizes, as JSON: `"int"`, `["list", "int"]`, `{"a": "int"}`."""
+
+
+def rule_types(decl_type: DeclType) -> RuleTypes:
+    """Those of a type. Many are of one shape: texts, lists of texts."""
+    return _rule_types(fast_json.dumps(_shape(decl_type)))
+
+
+def _shape(decl_type: DeclType) -> Shape:
+    if decl_type.kind == "object":
+        return {key: _shape(child) for key, child in decl_type.fields.items()}
+    if decl_type.elem_type is not None:
+        return [decl_type.kind, _shape(decl_type.elem_type)]
+    return decl_type.kind
+
+
+@short_lru_cache(64, 2048)
+def _rule_types(shape: bytes) -> RuleTypes:
+    return RuleTypes(fast_json.loads(shape))
+
+
 class RuleTypes:
     """The types of `self` and of all that is in it. What upstream calls them changes
     with each compilation, so that nobody relies on it.
     """
 
-    def __init__(self, decl_type: DeclType) -> None:
+    def __init__(self, shape: Shape) -> None:
         self._messages: dict[str, dict[str, str]] = {}
         self._names: dict[str, str] = {}
-        self._decl_type = decl_type
+        self._shape = shape
 
     @cached_property
     def _environments(self) -> tuple[Environment, Environment]:
         """Where `oldSelf` is there, where it is optional."""
         name = f"selfType{time.time_ns() % 1_000_000_000}"
-        kind = self._variable(self._decl_type, name)
-        pool = build_types({**MESSAGES, **self._messages}).pool
+        kind = self._variable(self._shape, name)
+        pool = None
+        if self._messages:
+            pool = build_types({**MESSAGES, **self._messages}).pool
         return (
             Environment({"self": kind, "oldSelf": kind}, pool=pool),
-            Environment({"self": kind, "old__self": kind}, pool=pool),
+            Environment({"self": kind, "old__self": kind}, pool=pool, bindings=True),
         )
 
     def compile(self, expression: str, *, optional_old_self: bool = False) -> Program:
@@ -89,28 +115,28 @@ class RuleTypes:
                 text = re.sub(rf"\b{re.escape(message)}\b", name, text)
             raise CompileError(text) from None
 
-    def _variable(self, kind: DeclType, name: str) -> Any:
-        if kind.kind == "object":
-            return library_type(message_type(self._object(kind, name)))
-        if kind.elem_type is None:
-            return library_type(DYN if kind.kind == "dyn" else kind.kind.upper())
-        if kind.kind == "list":
-            return T.List(self._variable(kind.elem_type, f"{name}.@idx"))
-        return T.Map(T.STRING, self._variable(kind.elem_type, f"{name}.@elem"))
+    def _variable(self, shape: Shape, name: str) -> Any:
+        if isinstance(shape, dict):
+            return library_type(message_type(self._object(shape, name)))
+        if isinstance(shape, str):
+            return library_type(DYN if shape == "dyn" else shape.upper())
+        if shape[0] == "list":
+            return T.List(self._variable(shape[1], f"{name}.@idx"))
+        return T.Map(T.STRING, self._variable(shape[1], f"{name}.@elem"))
 
-    def _field(self, kind: DeclType, name: str) -> str:
-        if kind.kind == "object":
-            return self._object(kind, name)
-        if kind.elem_type is None:
-            return _FIELDS[kind.kind]
-        if kind.kind == "list":
-            return list_of(self._field(kind.elem_type, f"{name}.@idx"))
-        return map_of(self._field(kind.elem_type, f"{name}.@elem"))
+    def _field(self, shape: Shape, name: str) -> str:
+        if isinstance(shape, dict):
+            return self._object(shape, name)
+        if isinstance(shape, str):
+            return _FIELDS[shape]
+        if shape[0] == "list":
+            return list_of(self._field(shape[1], f"{name}.@idx"))
+        return map_of(self._field(shape[1], f"{name}.@elem"))
 
-    def _object(self, kind: DeclType, name: str) -> str:
+    def _object(self, fields: dict[str, Any], name: str) -> str:
         message = f"{_PACKAGE}.T{len(self._names)}"
         self._names[message_type(message)] = name
-        fields = self._messages[message] = dict[str, str]()
-        for key, child in kind.fields.items():
-            fields[key] = self._field(child, f"{name}.{key}")
+        described = self._messages[message] = dict[str, str]()
+        for key, shape in fields.items():
+            described[key] = self._field(shape, f"{name}.{key}")
         return message

@@ -1,8 +1,9 @@
 """What the functions that Kubernetes added to CEL cost, by the size of what they are
 given.
 
-Upstream: `apiserver/pkg/cel/library/cost.go` (`CostEstimator.EstimateCallCost`), v1.36.
-Left out: `format` and its `validate`.
+Upstream: `apiserver/pkg/cel/library/cost.go` (`CostEstimator.EstimateCallCost`), v1.36,
+cel-go's `ext/{lists,sets}.go` (`estimateListSlice` …), v0.26. Left out: what is not
+here, `format` and `sortBy`.
 """
 
 from __future__ import annotations
@@ -10,7 +11,6 @@ from __future__ import annotations
 import math
 from typing import Protocol
 
-from lifecycle.apiserver.cel.checked_expression import Constant, Node, Type
 from lifecycle.apiserver.cel.estimates import (
     MOST,
     ONE,
@@ -19,6 +19,7 @@ from lifecycle.apiserver.cel.estimates import (
     Estimate,
     fixed,
 )
+from lifecycle.apiserver.cel.syntax import Constant, Node, Type
 from lifecycle.apiserver.cel.types import PACKAGE
 
 STRING_TRAVERSAL = 0.1
@@ -46,6 +47,10 @@ _READS_ITS_ARGUMENT = frozenset(
 )
 _KEEPS_THE_LENGTH = frozenset(("lowerAscii", "upperAscii", "substring", "trim"))
 _OVER_A_LIST = frozenset(("isSorted", "sum", "max", "min", "indexOf", "lastIndexOf"))
+_SETS = {"sets.contains": 1, "sets.intersects": 1, "sets.equivalent": 2}
+_MAKES_LISTS = frozenset(
+    ("lists.range", "slice", "reverse", "flatten", "sort", "distinct")
+)
 _COMPARED_AT_ONCE = frozenset(
     f"{PACKAGE}.{name}" for name in ("Quantity", "Semver", "net.IP", "net.CIDR")
 )
@@ -110,11 +115,44 @@ def call_cost(
         return CallEstimate(sizes.size(args[0]).per_unit(2 * STRING_TRAVERSAL))
     if function in ("containsIP", "containsCIDR") and args:
         return CallEstimate(_containment_cost(function, args[0], sizes))
+    if function in _SETS and len(args) == 2:
+        pairs = sizes.size(args[0]).times(sizes.size(args[1]))
+        return CallEstimate(pairs.per_unit(_SETS[function]).plus(ONE))
+    if function in _MAKES_LISTS:
+        return _list_cost(function, target, args, sizes)
     if function == "_==_" and len(args) == 2:
         left, right = map(sizes.type_of, args)
         if left == right and left.name in _COMPARED_AT_ONCE:
             return CallEstimate(ONE)
     return None
+
+
+def _list_cost(
+    function: str, target: Node | None, args: list[Node], sizes: Sizes
+) -> CallEstimate:
+    """Of what makes a list of another one."""
+    factor, size = 1.0, sizes.size(target) if target is not None else ZERO
+    if function == "lists.range":
+        size = fixed(_written(args[0], MOST))
+    elif function == "slice":
+        start, end = _written(args[0], 0), _written(args[1], size.max)
+        size = fixed((end - start) % 2**64)
+    elif function == "flatten":
+        factor = float(_written(args[0], MOST)) if args else 1.0
+    elif function in ("sort", "distinct"):  # each is held against each, both ways
+        held = sizes.elements(target) if target is not None else None
+        is_text = held is not None and held[0].name in ("string", "bytes")
+        factor = 2 + STRING_TRAVERSAL * (is_text and function == "sort")
+        size = size.times(size)
+    cost = size.per_unit(factor).plus(fixed(1 + LIST_CREATE))
+    return CallEstimate(cost, size)
+
+
+def _written(node: Node, otherwise: int) -> int:
+    """A number that stands there."""
+    if isinstance(node, Constant) and isinstance(node.value, int) and node.value >= 0:
+        return node.value
+    return otherwise
 
 
 def _selector_cost(length: Estimate) -> Estimate:

@@ -1,17 +1,13 @@
-"""A compiled expression as a tree, with the type of each part and the functions that it
-calls.
+"""What the library has compiled, read from the bytes in which all implementations of
+CEL write it down.
 
-The library gives away what it has compiled only as bytes, in the form that all
-implementations of CEL share. So they are read here.
-
-Upstream: cel-spec's `proto/cel/expr/{checked,syntax}.proto`, cel-go's `common/ast`.
+Upstream: cel-spec's `proto/cel/expr/{checked,syntax}.proto`.
 """
 
 from __future__ import annotations
 
 import struct
 from collections.abc import Callable, Iterator
-from dataclasses import dataclass, fields
 from typing import Any
 
 from lifecycle.api.protobuf.wire_format import (
@@ -21,120 +17,23 @@ from lifecycle.api.protobuf.wire_format import (
     signed,
     skip,
 )
+from lifecycle.apiserver.cel.syntax import (
+    DYN,
+    Call,
+    CheckedExpression,
+    Comprehension,
+    Constant,
+    CreateList,
+    CreateMap,
+    CreateStruct,
+    Identifier,
+    Node,
+    Select,
+    Type,
+)
 
-
-@dataclass(frozen=True, slots=True)
-class Type:
-    """`name`: `int`, `list`, `map`, `dyn`, or a message's full name."""
-
-    name: str
-    parameters: tuple[Type, ...] = ()
-    is_message: bool = False
-
-
-@dataclass(frozen=True, slots=True)
-class Node:
-    """A part of an expression, known by its number."""
-
-    id: int
-
-
-@dataclass(frozen=True, slots=True)
-class Constant(Node):
-    """A literal."""
-
-    value: Any
-
-
-@dataclass(frozen=True, slots=True)
-class Identifier(Node):
-    """A variable."""
-
-    name: str
-
-
-@dataclass(frozen=True, slots=True)
-class Select(Node):
-    """`operand.field`, or `has(operand.field)`."""
-
-    operand: Node
-    field: str
-    test_only: bool
-
-
-@dataclass(frozen=True, slots=True)
-class Call(Node):
-    """`target` is what a method is called of, None for a function."""
-
-    target: Node | None
-    function: str
-    args: list[Node]
-
-
-@dataclass(frozen=True, slots=True)
-class CreateList(Node):
-    """`[a, b]`."""
-
-    elements: list[Node]
-
-
-@dataclass(frozen=True, slots=True)
-class CreateMap(Node):
-    """`{a: b}`."""
-
-    entries: list[tuple[Node, Node]]
-
-
-@dataclass(frozen=True, slots=True)
-class CreateStruct(Node):
-    """`Object{a: b}`."""
-
-    values: list[Node]
-
-
-@dataclass(frozen=True, slots=True)
-class Comprehension(Node):
-    """What `all`, `exists`, `map`, `filter` and `cel.bind` stand for."""
-
-    iter_var: str
-    iter_range: Node
-    accu_var: str
-    accu_init: Node
-    loop_condition: Node
-    loop_step: Node
-    result: Node
-
-
-@dataclass(frozen=True, slots=True)
-class CheckedExpression:
-    """`types` and `overloads` by the number of a part."""
-
-    root: Node
-    types: dict[int, Type]
-    overloads: dict[int, list[str]]
-
-    def mentions(self, name: str) -> bool:
-        """Whether it reads a variable."""
-        return any(
-            isinstance(each, Identifier) and each.name == name
-            for each in _parts(self.root)
-        )
-
-
-DYN = Type("dyn")
 _PRIMITIVES = ("", "bool", "int", "uint", "double", "string", "bytes")
 _WELL_KNOWN = ("", "any", "timestamp", "duration")
-
-
-def _parts(node: Any) -> Iterator[Node]:
-    """A part and all parts of it."""
-    if isinstance(node, list | tuple):
-        for each in node:
-            yield from _parts(each)
-    elif isinstance(node, Node):
-        yield node
-        for each in fields(node):
-            yield from _parts(getattr(node, each.name))
 
 
 def checked_expression(serialized: bytes) -> CheckedExpression:
@@ -145,7 +44,11 @@ def checked_expression(serialized: bytes) -> CheckedExpression:
         reference = _Message(entry.data(2))
         overloads[entry.number(1)] = [_text(each) for each in reference.all(3)]
     types = {entry.number(1): _type(entry.data(2)) for entry in checked.messages(3)}
-    return CheckedExpression(_node(checked.data(4)), types, overloads)
+    offsets = {
+        entry.number(1): entry.number(2)
+        for entry in _Message(checked.data(5)).messages(4)
+    }
+    return CheckedExpression(_node(checked.data(4)), types, overloads, offsets)
 
 
 class _Message:
@@ -262,7 +165,13 @@ def _call(number: int, data: bytes) -> Node:
 
 
 def _create_list(number: int, data: bytes) -> Node:
-    return CreateList(number, list(map(_node, _Message(data).all(1))))
+    message = _Message(data)
+    optional, packed, position = set[int](), message.data(2), 0
+    while position < len(packed):
+        place, position = read_varint(packed, position)
+        optional.add(place)
+    elements = list(map(_node, message.all(1)))
+    return CreateList(number, elements, frozenset(optional))
 
 
 def _create_struct(number: int, data: bytes) -> Node:
@@ -271,7 +180,8 @@ def _create_struct(number: int, data: bytes) -> Node:
     if message.data(1):
         return CreateStruct(number, [_node(each.data(4)) for each in entries])
     pairs = [(_node(each.data(3)), _node(each.data(4))) for each in entries]
-    return CreateMap(number, pairs)
+    optional = {i for i, each in enumerate(entries) if each.number(5)}
+    return CreateMap(number, pairs, frozenset(optional))
 
 
 def _comprehension(number: int, data: bytes) -> Node:

@@ -28,6 +28,15 @@ _OF_AN_ERROR = re.compile(
     r"(?<!\A)\nERROR: <input>:\d+:\d+: expression of type '\*error\*' cannot be the"
     r" operand of a select operation\n \| .*\n \| \.*\^"
 )
+_WORDS = {
+    "cannot be the range of a comprehension": "cannot be range of a comprehension",
+    "has() argument must be a field selection": "invalid argument to has() macro",
+}
+_NULL = re.compile(r"(applied to '.*)\bnull_type\b")
+_OVERLOAD = re.compile(
+    r"(ERROR: <input>:\d+:(\d+): found no matching overload for '(\w+)' applied to )"
+    r"'\((.*)\)'\n \| (.*)"
+)
 _WELL_KNOWN = re.compile(r"\bgoogle\.protobuf\.(Timestamp|Duration)\b")
 
 IN_THE_WAY = re.compile(
@@ -89,9 +98,32 @@ def compiler_message(text: str) -> str:
     text = _NO_FIELDS.sub(r"type '\1' does not support field selection", text)
     text = _WELL_KNOWN.sub(lambda match: match[1].lower(), text)
     text = text.replace(f"{PACKAGE}.net.", "net.")
+    for words, others in _WORDS.items():
+        text = text.replace(words, others)
+    text = _NULL.sub(r"\1null", text)
+    text = _OVERLOAD.sub(_of_receiver, text)
     unknown = list(dict.fromkeys(_UNKNOWN.findall(text)))
     text = _UNKNOWN.sub(lambda match: f"_var{unknown.index(match[0])}", text)
     return _UNDEFINED.sub(r"undefined field '\1'", _UNDECLARED.sub(moved, text))
+
+
+def _of_receiver(match: re.Match[str]) -> str:
+    """`A.(B)` instead of `(A, B)` where a method is called."""
+    before, column, name, kinds, source = match.groups()
+    called = source[: int(column) - 1].rstrip()
+    if not re.search(rf"\.\s*{name}$", called):
+        return match[0]
+    receiver, rest = _first_type(kinds)
+    return f"{before}'{receiver}.({rest})'\n | {source}"
+
+
+def _first_type(kinds: str) -> tuple[str, str]:
+    depth = 0
+    for place, sign in enumerate(kinds):
+        depth += (sign == "(") - (sign == ")")
+        if sign == "," and depth == 0:
+            return kinds[:place], kinds[place + 1 :].strip()
+    return kinds, ""
 
 
 _RUNTIME = (

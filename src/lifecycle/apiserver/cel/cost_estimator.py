@@ -24,7 +24,17 @@ from lifecycle.apiserver.cel.call_costs import (
     STRUCT_CREATE,
     call_cost,
 )
-from lifecycle.apiserver.cel.checked_expression import (
+from lifecycle.apiserver.cel.decl_type import DeclType
+from lifecycle.apiserver.cel.estimates import (
+    MOST,
+    ONE,
+    UNKNOWN,
+    ZERO,
+    CallEstimate,
+    Estimate,
+    fixed,
+)
+from lifecycle.apiserver.cel.syntax import (
     DYN,
     Call,
     CheckedExpression,
@@ -37,16 +47,6 @@ from lifecycle.apiserver.cel.checked_expression import (
     Node,
     Select,
     Type,
-)
-from lifecycle.apiserver.cel.decl_type import DeclType
-from lifecycle.apiserver.cel.estimates import (
-    MOST,
-    ONE,
-    UNKNOWN,
-    ZERO,
-    CallEstimate,
-    Estimate,
-    fixed,
 )
 
 _ACCUMULATORS = ("@result", "__result__")
@@ -121,8 +121,8 @@ class _Coster:
 
     def _select_cost(self, node: Select) -> Estimate:
         cost = self.cost(node.operand)
-        if node.test_only:
-            return cost.plus(ONE)
+        if node.test_only:  # free, since it was before cel-go charged for it
+            return cost
         self._paths[node.id] = (*self._path(node.operand), node.field)
         kind = self._type(node.operand)
         looked_up = kind.is_message or kind.name in ("map", "type_param", "object")

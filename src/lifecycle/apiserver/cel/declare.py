@@ -58,15 +58,11 @@ def declared(
 
 def any_value() -> list[Any]:
     """A type for every kind of value that a program can meet."""
-    kinds = [
-        T.INT,
-        T.UINT,
-        T.DOUBLE,
-        T.BOOL,
-        T.STRING,
-        T.BYTES,
-        T.DURATION,
-        T.TIMESTAMP,
-        T.NULL,
-    ]
-    return [*kinds, T.Map(T.DYN, T.DYN), T.List(T.DYN), types().type("Quantity")]
+    others = [T.NULL, T.Map(T.DYN, T.DYN), T.List(T.DYN), types().type("Quantity")]
+    return [*comparable(), *others]
+
+
+def comparable() -> list[Any]:
+    """The types whose values have an order."""
+    numbers = [T.INT, T.UINT, T.DOUBLE]
+    return [*numbers, T.BOOL, T.STRING, T.BYTES, T.DURATION, T.TIMESTAMP]

@@ -28,10 +28,7 @@ from lifecycle.apiserver.cel import (
     pieces,
     strings,
 )
-from lifecycle.apiserver.cel.checked_expression import (
-    CheckedExpression,
-    checked_expression,
-)
+from lifecycle.apiserver.cel.checked_expression import checked_expression
 from lifecycle.apiserver.cel.complaints import (
     IN_THE_WAY,
     as_written,
@@ -41,7 +38,12 @@ from lifecycle.apiserver.cel.complaints import (
 )
 from lifecycle.apiserver.cel.cost import CostError, begin_call, charge_value
 from lifecycle.apiserver.cel.library import cel, extensions, library_type
+from lifecycle.apiserver.cel.literal_errors import literal_errors
+from lifecycle.apiserver.cel.syntax import CheckedExpression
 from lifecycle.apiserver.cel.types import PACKAGE, types
+
+_LITERALS = re.compile(r"[\[{]|\b(?:duration|timestamp|matches)\b")
+"""What is looked at once more when it has been compiled."""
 
 DYN = "DYN"
 """The type of a variable that may hold anything. What a program's `type` says declares
@@ -75,13 +77,20 @@ def _functions() -> list[Any]:
 class Environment:
     """Variables and their types; `literals` allows `Object{…}` and `JSONPatch{…}`. A
     variable's name may have dots. `pool` knows types beside those of this room.
+    `bindings`: expressions may have `cel.bind`.
     """
 
     def __init__(
-        self, variables: Mapping[str, Any], *, literals: bool = False, pool: Any = None
+        self,
+        variables: Mapping[str, Any],
+        *,
+        literals: bool = False,
+        pool: Any = None,
+        bindings: bool = False,
     ) -> None:
         self.variables = dict(variables)
         self._literals = literals
+        self._bindings = bindings
         self._pool = types().pool if pool is None else pool
 
     @cached_property
@@ -94,14 +103,17 @@ class Environment:
             variables={
                 name: library_type(kind) for name, kind in self.variables.items()
             },
-            extensions=extensions(),
+            extensions=extensions(self._bindings),
             functions=functions,
         )
 
     def extended(self, variables: Mapping[str, Any]) -> Environment:
         """The same with more variables."""
         return Environment(
-            {**self.variables, **variables}, literals=self._literals, pool=self._pool
+            {**self.variables, **variables},
+            literals=self._literals,
+            pool=self._pool,
+            bindings=self._bindings,
         )
 
     def compile(self, expression: str, returns: Sequence[str] = ()) -> Program:
@@ -135,6 +147,8 @@ class Environment:
         program = Program(
             expression, compiled, self.variables, self._in_pieces(written)
         )
+        if _LITERALS.search(expression):
+            self._check_literals(program.checked, expression, places)
         names = {program.type_name}
         if self._literals:
             names = _literal_names(program.type_name, expression) or names
@@ -145,6 +159,20 @@ class Environment:
             name = names.pop() if len(names) == 1 else program.type_name
             raise CompileError(f"must evaluate to {expected_types} but got {name}")
         return program
+
+    def _check_literals(
+        self, checked: CheckedExpression, expression: str, places: list[int]
+    ) -> None:
+        texts = []
+        for offset, message in literal_errors(checked, self._evaluates):
+            place = places[offset] if places else offset
+            texts.append(error_at(place, message, expression))
+        if texts:
+            raise CompileError(f"compilation failed: {chr(10).join(texts)}")
+
+    def _evaluates(self, call: str) -> bool:
+        """Whether something without variables has a value."""
+        return str(self._env.compile(call).eval(data={}).type()) != "ERROR"
 
     def _in_pieces(self, written: str) -> Callable[[], Any] | None:
         """How to compile the expression for what is long; None if it has no loop."""

@@ -24,13 +24,15 @@ def cel() -> Any:
 
 
 @cache
-def extensions() -> list[Any]:
-    """What the library has beside the language itself. Raises MissingExtraError."""
+def extensions(bindings: bool = False) -> list[Any]:
+    """What the library has beside the language itself: optional values, and
+    `cel.bind`, which Kubernetes has only for devices. Raises MissingExtraError.
+    """
     return [
         getattr(
             require("cel", f"cel_expr_python.ext.ext_{name.lower()}"), f"Ext{name}"
         )()
-        for name in ("Optional", "Bindings", "Math", "Encoders")
+        for name in ("Optional", *(("Bindings",) if bindings else ()))
     ]
 
 

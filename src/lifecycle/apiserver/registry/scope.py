@@ -22,7 +22,9 @@ FIELD_VALIDATION = ("Ignore", "Warn", "Strict")
 MAX_MANAGER_LENGTH = 128
 YAML = 8
 """How much longer it takes to read a byte of it than one of JSON."""
-EXPRESSIONS = frozenset({"admissionregistration.k8s.io", "resource.k8s.io"})
+EXPRESSIONS = frozenset(
+    {"admissionregistration.k8s.io", "apiextensions.k8s.io", "resource.k8s.io"}
+)
 CEL = 16
 """The groups of which most bytes may be expressions, and how much longer it takes to
 compile a byte of those than to read it.

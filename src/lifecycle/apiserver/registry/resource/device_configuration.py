@@ -28,7 +28,7 @@ _PARAMETERS_LENGTH = 10 * 1024
 def _environment() -> Environment:
     from lifecycle.apiserver.cel.environment import Environment, message_type
 
-    return Environment({"device": message_type("DRADevice")})
+    return Environment({"device": message_type("DRADevice")}, bindings=True)
 
 
 def validate_selectors(selectors: list[Object] | None, path: str) -> list[FieldError]:
