@@ -8,7 +8,6 @@ does not compile is refused; and for many of them, where it may cost too much, a
 from __future__ import annotations
 
 import copy
-import json
 import re
 from pathlib import Path
 from typing import Any

@@ -12,6 +12,7 @@ from tests.differential.answers import settled
 from tests.differential.player import Target
 from tests.differential.servers import ask_real_server
 
+MERGE = {"Content-Type": "application/merge-patch+json"}
 HEADERS = {"Content-Type": "application/json", "User-Agent": "differential"}
 
 
@@ -22,9 +23,10 @@ class Asker:
         self._target = target
 
     async def __call__(self, method: str, path: str, document: Any = None) -> Any:
-        """The answer, without what differs from one run to the next."""
+        """The answer, without what differs from one run to the next. A patch is a merge patch."""
         body = b"" if document is None else json.dumps(document).encode()
-        return settled(*await self._target.request(method, path, HEADERS, body), body.decode())
+        headers = HEADERS | (MERGE if method == "PATCH" else {})
+        return settled(*await self._target.request(method, path, headers, body), body.decode())
 
 
 async def until(heard_of: Callable[[], Awaitable[bool]]) -> None:

@@ -165,8 +165,9 @@ def test_selectors_of_budgets_are_read_once_however_many_evictions_ask_them(monk
         assert len(read) == 1 + 5, "its own and the five others, each of them once; what is elsewhere is not asked"
         body = await client.get(BUDGETS, "other0", "default")
         await client.update(BUDGETS, {**body, "spec": {**body["spec"], "selector": {"matchLabels": WEB}}})
-        answer = await evict(client, (await names(cluster))[0], dryRun=["All"])
-        assert answer["code"] == 500, "the new selector counts: now there are two"
+        with pytest.raises(StatusError) as refused:
+            await evict(client, (await names(cluster))[0], dryRun=["All"])
+        assert refused.value.code == 500, "the new selector counts: now there are two"
 
     guarded(scene, minAvailable=1)
 
@@ -228,10 +229,9 @@ def test_two_budgets_are_one_too_many() -> None:
     async def scene(cluster: RehearsedCluster, client: Client) -> None:
         again = {"metadata": {"name": "c"}, "spec": {"selector": {"matchLabels": WEB}, "minAvailable": 1}}
         await client.create(BUDGETS, again, "default")
-        answer = await evict(client, (await names(cluster))[0])
-        assert answer["status"] == "Failure"
-        assert answer["code"] == 500
-        assert answer["message"].startswith("This pod has more than one PodDisruptionBudget")
+        with pytest.raises(StatusError, match=r"^This pod has more than one PodDisruptionBudget") as refused:
+            await evict(client, (await names(cluster))[0])
+        assert refused.value.code == 500
 
     guarded(scene, minAvailable=1)
 

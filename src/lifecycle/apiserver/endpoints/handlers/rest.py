@@ -120,7 +120,7 @@ class RestHandler:
         errors = [*duplicates, *strict]
         if duplicates and strict:
             errors = in_order_of_text(request.body, errors)
-        report_strict(errors, scope)
+        report_strict(errors, scope, kind, api_version)
         strategy.set_defaults(obj)
         keep_reset(sent, obj)
         if "metadata" not in obj or obj["metadata"] is None:
@@ -203,12 +203,17 @@ def form(request: Request, *, tables: bool = True) -> Accepted | None:
     return None if request.accepts_object else negotiate(request, tables=tables)
 
 
-def report_strict(strict: list[str], scope: RequestScope) -> None:
-    """Unknown and duplicate fields: ignored, warned about, or refused with 400."""
+def report_strict(
+    strict: list[str], scope: RequestScope, kind: str = "", api_version: str = ""
+) -> None:
+    """Unknown and duplicate fields: ignored, warned about, or refused with 400. `kind`:
+    of what was sent, if it is not the resource's own.
+    """
     if not strict or scope.field_validation == "Ignore":
         return
     if scope.field_validation == "Strict":
-        kind, api_version = scope.resource.kind, scope.resource.api_version
+        kind = kind or scope.resource.kind
+        api_version = api_version or scope.resource.api_version
         why = f"strict decoding error: {', '.join(strict)}"
         raise CannotBeHandledError(kind, api_version, kind, why)
     scope.warnings.extend(strict)

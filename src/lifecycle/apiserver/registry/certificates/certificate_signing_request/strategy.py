@@ -53,7 +53,8 @@ def prepare_for_approval_update(new: Object, old: Object) -> None:
     """Of `new` count the conditions."""
     conditions = (new.get("status") or {}).get("conditions")
     update.take_over(new, old, "spec")
-    new["status"] = {**(old.get("status") or {}), "conditions": conditions or []}
+    kept = {k: v for k, v in (old.get("status") or {}).items() if k != "conditions"}
+    new["status"] = {**kept, **({"conditions": conditions} if conditions else {})}
 
 
 def prepare_for_status_update(new: Object, old: Object) -> None:

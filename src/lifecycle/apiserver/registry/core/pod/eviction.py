@@ -58,10 +58,9 @@ async def evict(
     """Delete a pod as its eviction asks, if its budget lets it go. Admission looks at
     the eviction (`validate`); the delete in it is the server's own.
 
-    The answer is a `Status`; for a pod with several budgets one that says 500, though
-    the response is a 201, as upstream. Raises StatusError 400 (another pod's eviction),
-    404 and 409 as a delete does, 429 (the budget does not allow it now), 403 (the
-    budget's status makes no sense).
+    The answer is a `Status`. Raises StatusError 400 (another pod's eviction), 404 and
+    409 as a delete does, 429 (the budget does not allow it now), 403 (the budget's
+    status makes no sense), 500 (there are several budgets).
     """
     if (eviction.get("metadata") or {}).get("name", "") != scope.name:
         raise status.bad_request("name in URL does not match name in Eviction object")
@@ -83,7 +82,7 @@ async def evict(
         pod = pods.get(scope.namespace, scope.name).obj
         names = [] if _can_ignore_budgets(pod) else await _budgets_of(budgets, pod)
         if len(names) > 1:
-            return status.failure(500, "", SEVERAL).status
+            raise status.failure(500, "", SEVERAL)
         without_asking = _can_ignore_budgets(pod) and not _over(pod)
         if names:
             without_asking = not await _take_from_budget(budgets, target, names[0], pod)
@@ -170,10 +169,8 @@ async def _take_from_budget(
 
 def _covers(budget: Cached, pod: Object) -> bool:
     """Whether the budget, of the same namespace, is the pod's. An empty selector
-    selects nothing here, as a guard for what should not be there.
+    selects all pods, none at all none.
     """
-    if not budget.obj["spec"].get("selector"):
-        return False
     return budget.selector.matches(pod["metadata"].get("labels") or {})
 
 
