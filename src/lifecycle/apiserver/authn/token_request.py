@@ -111,7 +111,7 @@ class TokenRequests:
         }
         await validate(completed, None)
 
-        bound = self._bound_object(account, reference) if reference else {}
+        bound = {} if reference is None else self._bound_object(account, reference)
         lasts, warn_after = seconds, 0
         if (
             "pod" in bound

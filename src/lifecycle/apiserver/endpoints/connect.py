@@ -22,6 +22,7 @@ from urllib.parse import quote
 from lifecycle.api import status
 from lifecycle.api.http.query_params import bool_parameter
 from lifecycle.api.http.wire import ANONYMOUS, Object, Request, Response
+from lifecycle.api.schema import scalars
 from lifecycle.apiserver.authz.authorizer import Authorizer, decide
 from lifecycle.apiserver.authz.forbidden import forbidden_status_error
 from lifecycle.apiserver.endpoints.websocket_reader import over_websocket
@@ -83,6 +84,11 @@ def check_log_options(request: Request, name: str) -> None:
                 raise status.bad_request(
                     f'strconv.ParseInt: parsing "{text}": invalid syntax'
                 ) from None
+    if request.param("sinceTime"):
+        try:
+            scalars.time(request.param("sinceTime"))
+        except ValueError as error:
+            raise status.bad_request(str(error)) from None
     checks = (
         (
             "tailLines",
@@ -106,12 +112,16 @@ def check_log_options(request: Request, name: str) -> None:
         for k, bad, why in checks
         if bad
     ]
+    if request.param("stream"):  # `PodLogsQuerySplitStreams` is alpha
+        causes.append(
+            _cause("FieldValueForbidden", "stream", "Forbidden: may not be specified")
+        )
     if causes:
         raise status.invalid("PodLogOptions", name, causes)
 
 
 def _cause(reason: str, field: str, message: str) -> Object:
-    return {"reason": reason, "message": message, "field": field or "<nil>"}
+    return {"reason": reason, "message": message, "field": field or "[]"}
 
 
 class PodConnector:
@@ -135,8 +145,7 @@ class PodConnector:
         container = validate_container(pod, request.param("container"))
         node = pod["spec"].get("nodeName")
         if not node:  # nothing has run, so nothing was written
-            empty = Response(200, {"Content-Type": "text/plain"}, body=b"")
-            return over_websocket(request, empty)
+            return Response(204, body=b"")
         query = {
             key: ["true"] for key in LOG_FLAGS if bool_parameter(request.query, key)
         }

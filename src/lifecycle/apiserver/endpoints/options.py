@@ -93,6 +93,9 @@ def check_list_options(request: Request, *, watch: bool) -> None:
     )
     initial = bool_option(request, "sendInitialEvents")
     errors = []
+    if watch and not match and initial is None and version in ("", "0"):
+        # a watch from anywhere begins with what is there: `SetListOptionsDefaults`
+        match, initial = "NotOlderThan", True
     if watch:
         if initial is not None and match != "NotOlderThan":
             errors.append(

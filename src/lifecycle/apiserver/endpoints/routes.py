@@ -51,6 +51,8 @@ def check_route(method: str, info: RequestInfo, resource: Resource) -> None:
         raise status.method_not_allowed()
     if info.verb == "proxy":
         raise status.generic_not_found()
+    if info.verb == "watch" and method != "GET":
+        raise status.method_not_allowed()
     if set(resource.verbs) == {"create"} and (
         len(info.parts) > 1 or (resource.namespaced and not info.namespace)
     ):

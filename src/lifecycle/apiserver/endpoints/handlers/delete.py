@@ -36,9 +36,11 @@ async def delete_resource(
     options = await _options(request, scope)
     validate = rest.admission(scope).validate_delete
     answer, gone = await delete(rest.store(scope), scope, options, validate)
-    if answer["kind"] == "Status" or gone is None:
-        return Response(200, obj=answer)
-    return rest.answer(request, scope, Cached("", answer, 0), accepted)
+    # whoever asked for its dependents is told that it is not done yet, nobody else
+    code = 202 if not gone and options.orphan_dependents is False else 200
+    if answer["kind"] == "Status":
+        return Response(code, obj=answer)
+    return rest.answer(request, scope, Cached("", answer, 0), accepted, code)
 
 
 async def delete_collection(
