@@ -27,7 +27,6 @@ KEPT = [
     ).splitlines()
 ]
 KNOWN = {
-    "matches(''['')": "constants in expressions are looked at when they are evaluated, not when they are compiled",
 }
 """What is in a file whose answer is still another, and why."""
 

@@ -8,6 +8,8 @@ CHANGEABLE = {
     "admission.attributes.Attributes",
     "admission.reinvocation.PluginRound",
     "admission.reinvocation.Reinvocation",
+    "apiextensions.rule_costs.RuleCosts",
+    "apiextensions.schema_rules._Rules",
     "apiextensions.served.ServedVersion",
     "authn.options.Authentication",
     "authn.options.AuthenticationOptions",

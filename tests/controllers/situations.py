@@ -247,6 +247,42 @@ BINDER, EXPANDER = "persistentvolume-binder", "persistentvolume-expander"
 
 SITUATIONS: Situations = {
     "deployment-controller": {
+        "spread-over-three": [
+            workload("Deployment", replicas=7, image="three", strategy=ROLLING),
+            replica_set("a", "one", 2, 1),
+            replica_set("b", "two", 1, 2),
+            replica_set("c", "three", 1, 3),
+        ],
+        "grown-and-nothing-is-ready": [
+            workload("Deployment", replicas=9, image="two", strategy=ROLLING),
+            replica_set("a", "one", 3, 1, available=0),
+            replica_set("b", "two", 2, 2, available=0),
+        ],
+        "by-percent": [
+            workload("Deployment", replicas=4, image="two", strategy={
+                "type": "RollingUpdate", "rollingUpdate": {"maxSurge": "30%", "maxUnavailable": "30%"}}),
+            replica_set("a", "one", 4, 1),
+        ],
+        "recreated-while-pods-end": [
+            workload("Deployment", replicas=2, image="two", strategy={"type": "Recreate"}),
+            replica_set("a", "one", 0, 1),
+            pod("a-1", owner="ReplicaSet/web-a", labels={"app": "web", "pod-template-hash": "a"}, finalizers=["example.com/held"],
+                going=True),
+        ],
+        "recreated-when-pods-have-failed": [
+            workload("Deployment", replicas=2, image="two", strategy={"type": "Recreate"}),
+            replica_set("a", "one", 0, 1),
+            pod("a-1", phase="Failed", owner="ReplicaSet/web-a", labels={"app": "web", "pod-template-hash": "a"}),
+        ],
+        "stuck": [
+            workload("Deployment", replicas=4, image="two", strategy=ROLLING, progressDeadlineSeconds=60, status={
+                "observedGeneration": 1, "replicas": 5, "updatedReplicas": 2, "readyReplicas": 3, "availableReplicas": 3,
+                "unavailableReplicas": 2, "conditions": [
+                    {"type": "Progressing", "status": "True", "reason": "ReplicaSetUpdated", "message": "m",
+                     "lastUpdateTime": LONG_AGO, "lastTransitionTime": LONG_AGO}]}),
+            replica_set("a", "one", 3, 1),
+            replica_set("b", "two", 2, 2, available=0),
+        ],
         "new": [workload("Deployment", replicas=4, annotations={"mine": "yes"})],
         "paused-and-new": [workload("Deployment", replicas=4, paused=True)],
         "other-image": [
@@ -322,6 +358,23 @@ SITUATIONS: Situations = {
         ],
     },
     "replicaset-controller": {
+        "too-many-of-all-kinds": [
+            workload("ReplicaSet", replicas=1),
+            pod("ready-on-plain", owner="ReplicaSet/web", node="plain"),
+            pod("ready-on-plain-too", owner="ReplicaSet/web", node="plain"),
+            pod("ready-elsewhere", owner="ReplicaSet/web", node="pressed"),
+            pod("nowhere", owner="ReplicaSet/web", phase="Pending", conditions=()),
+            pod("cheap", owner="ReplicaSet/web", node="pressed",
+                annotations={"controller.kubernetes.io/pod-deletion-cost": "-1"}),
+        ],
+        "on-its-way": [
+            workload("ReplicaSet", replicas=2), pod("going", owner="ReplicaSet/web", finalizers=["example.com/held"], going=True),
+        ],
+        "of-another-that-has-the-label": [
+            workload("ReplicaSet", replicas=1),
+            workload("ReplicaSet", "other", replicas=0),
+            pod("theirs", owner="ReplicaSet/other"),
+        ],
         "new": [workload("ReplicaSet", replicas=2)],
         "one-too-few": [
             workload("ReplicaSet", replicas=3),
@@ -349,6 +402,11 @@ SITUATIONS: Situations = {
         ],
     },
     "replicationcontroller-controller": {
+        "one-has-failed-and-one-is-nobody-s": [
+            thing("ReplicationController", "web", spec={"replicas": 3, "selector": {"app": "web"}, "template": template()}),
+            pod("p", owner="ReplicationController/web", phase="Failed"),
+            pod("q"),
+        ],
         "new": [thing("ReplicationController", "web", spec={"replicas": 1, "template": template()})],
         "none-wanted": [
             thing("ReplicationController", "web", spec={"replicas": 0, "template": template()}),
@@ -356,6 +414,34 @@ SITUATIONS: Situations = {
         ],
     },
     "daemonset-controller": {
+        "one-old-one-at-a-time": [
+            workload("DaemonSet", image="two", updateStrategy={"type": "RollingUpdate", "rollingUpdate": {"maxUnavailable": 1}},
+                     pods={"tolerations": [{"operator": "Exists"}]}),
+            revision("old", 1, "one", "DaemonSet/web"),
+            *(pod(f"on-{node}", owner="DaemonSet/web", node=node, labels={"app": "web", "controller-revision-hash": "old"})
+              for node in ("plain", "tainted", "pressed")),
+        ],
+        "new-ones-beside-old-ones": [
+            workload("DaemonSet", image="two", updateStrategy={
+                "type": "RollingUpdate", "rollingUpdate": {"maxSurge": 2, "maxUnavailable": 0}},
+                pods={"tolerations": [{"operator": "Exists"}]}),
+            revision("old", 1, "one", "DaemonSet/web"),
+            *(pod(f"on-{node}", owner="DaemonSet/web", node=node, labels={"app": "web", "controller-revision-hash": "old"},
+                  conditions=UNREADY if node == "pressed" else READY)
+              for node in ("plain", "tainted", "pressed")),
+        ],
+        "unhealthy-old-ones-first": [
+            workload("DaemonSet", image="two", updateStrategy={"type": "RollingUpdate", "rollingUpdate": {"maxUnavailable": 1}},
+                     pods={"tolerations": [{"operator": "Exists"}]}),
+            revision("old", 1, "one", "DaemonSet/web"),
+            *(pod(f"on-{node}", owner="DaemonSet/web", node=node, labels={"app": "web", "controller-revision-hash": "old"},
+                  conditions=UNREADY if node in ("plain", "pressed") else READY)
+              for node in ("plain", "tainted", "cordoned", "pressed", "evicting")),
+        ],
+        "it-is-evicted": [
+            workload("DaemonSet", updateStrategy={"type": "OnDelete"}), pod("on-evicting", owner="DaemonSet/web", node="evicting"),
+            pod("on-tainted", owner="DaemonSet/web", node="tainted"), pod("nobody-s", node="plain"),
+        ],
         "new": [workload("DaemonSet")],
         "tolerant": [workload("DaemonSet", pods={"tolerations": [{"key": "k", "operator": "Exists"}], "hostNetwork": True})],
         "one-place": [workload("DaemonSet", pods={"nodeSelector": {"kubernetes.io/os": "linux"}})],
@@ -380,6 +466,31 @@ SITUATIONS: Situations = {
         ],
     },
     "statefulset-controller": {
+        "up-to-a-partition": [
+            workload("StatefulSet", serviceName="db", replicas=4, image="two", status={
+                "replicas": 4, "readyReplicas": 4, "currentReplicas": 4, "currentRevision": "old", "updateRevision": "old",
+                "observedGeneration": 1, "collisionCount": 0},
+                updateStrategy={"type": "RollingUpdate", "rollingUpdate": {"partition": 3}}),
+            revision("old", 1, "one", "StatefulSet/web"),
+            *(stateful(n, "old") for n in range(4)),
+        ],
+        "ready-for-a-while": [
+            workload("StatefulSet", serviceName="db", replicas=3, minReadySeconds=600_000_000), stateful(0), stateful(1),
+        ],
+        "all-go-at-once": [
+            workload("StatefulSet", serviceName="db", replicas=1, podManagementPolicy="Parallel"),
+            *(stateful(n, conditions=UNREADY if n == 1 else READY) for n in range(4)),
+        ],
+        "numbers-begin-later": [
+            workload("StatefulSet", serviceName="db", replicas=2, ordinals={"start": 2}), *(stateful(n) for n in range(3)),
+        ],
+        "one-is-pending": [
+            workload("StatefulSet", serviceName="db", replicas=3), stateful(0, phase="Pending", conditions=()),
+        ],
+        "one-is-going": [
+            workload("StatefulSet", serviceName="db", replicas=3), stateful(0), stateful(1, finalizers=["example.com/held"], going=True),
+        ],
+        "it-has-succeeded": [workload("StatefulSet", serviceName="db", replicas=2), stateful(0, phase="Succeeded"), stateful(1)],
         "new": [workload("StatefulSet", serviceName="db", replicas=3)],
         "all-at-once": [workload("StatefulSet", serviceName="db", replicas=2, podManagementPolicy="Parallel", ordinals={"start": 5})],
         "with-claims": [
@@ -478,6 +589,61 @@ SITUATIONS: Situations = {
         ],
     },
     "job-controller": {
+        "as-many-as-may-fail": [
+            job(completions=5, parallelism=3, backoffLimit=2),
+            *(ended(name, "Failed", code=1) for name in "abc"),
+            ended("d", "Running"),
+            ended("e", "Succeeded"),
+        ],
+        "too-many-indexes-fail": [
+            job(completions=4, parallelism=4, completionMode="Indexed", backoffLimitPerIndex=0, maxFailedIndexes=1),
+            *(ended(name, "Failed", code=1, index=number, counted=0) for number, name in enumerate("abc")),
+            ended("d", "Running", index=3, counted=0),
+        ],
+        "some-indexes-have-failed-and-the-rest-is-done": [
+            job(completions=3, parallelism=3, completionMode="Indexed", backoffLimitPerIndex=0),
+            ended("a", "Failed", code=1, index=0, counted=0),
+            ended("b", "Succeeded", index=1, counted=0),
+            ended("c", "Succeeded", index=2, counted=0),
+        ],
+        "these-indexes-are-enough": [
+            job(completions=5, parallelism=5, completionMode="Indexed", successPolicy={"rules": [
+                {"succeededIndexes": "0,2-3", "succeededCount": 2}, {"succeededIndexes": "4"}]}),
+            ended("a", "Succeeded", index=0),
+            ended("b", "Succeeded", index=1),
+            ended("c", "Succeeded", index=3),
+            ended("d", "Running", index=4),
+        ],
+        "somebody-else-s": [job(managedBy="example.com/boss")],
+        "one-index-twice": [
+            job(completions=2, parallelism=2, completionMode="Indexed"),
+            ended("a", "Running", index=0),
+            ended("b", "Running", index=0),
+            ended("c", "Running", index=7),
+        ],
+        "of-nobody": [
+            job(completions=1),
+            pod("p", finalizers=list(TRACKED), restartPolicy="Never"),
+            ended("gone", "Succeeded", of="Job/gone"),
+        ],
+        "more-than-needed-have-succeeded": [
+            job(completions=2, parallelism=2), *(ended(name, "Succeeded") for name in "abc"), ended("d", "Running"),
+        ],
+        "no-number-of-completions": [
+            job(parallelism=3), ended("a", "Succeeded"), ended("b", "Running"), ended("c", "Running"),
+        ],
+        "counted-and-not-yet-let-go": [
+            job(completions=3, parallelism=1, status={"startTime": LONG_AGO, "succeeded": 1, "ready": 0, "terminating": 0,
+                "uncountedTerminatedPods": {"succeeded": ["00000000-0000-4000-8000-000000000001"], "failed": [
+                    "00000000-0000-4000-8000-000000000002"]}}),
+            ended("a", "Running"),
+        ],
+        "failed-and-waited-for": [
+            job(backoffLimit=0, podReplacementPolicy="Failed", status={"startTime": LONG_AGO, "failed": 1, "conditions": [
+                {"type": "FailureTarget", "status": "True", "reason": "BackoffLimitExceeded", "message": "m",
+                 "lastTransitionTime": LONG_AGO, "lastProbeTime": LONG_AGO}]}),
+            ended("a", "Running", going=True),
+        ],
         "new": [job(completions=3, parallelism=2)],
         "indexed": [job(completions=3, parallelism=2, completionMode="Indexed", backoffLimitPerIndex=1)],
         "suspended": [job(suspend=True)],
@@ -551,6 +717,18 @@ SITUATIONS: Situations = {
         ],
     },
     "cronjob-controller": {
+        "too-late": [
+            cron_job(startingDeadlineSeconds=60, status={"lastScheduleTime": "2023-01-01T00:00:00Z"}),
+        ],
+        "in-another-time-zone": [
+            cron_job(timeZone="Asia/Tokyo", schedule="0 3 29 2 *", status={"lastScheduleTime": "2023-01-01T00:00:00Z"}),
+        ],
+        "never-due": [cron_job(schedule="0 0 30 2 *")],
+        "one-of-its-own-is-over": [
+            cron_job(suspend=True, status={"active": [
+                {"apiVersion": "batch/v1", "kind": "Job", "name": "a", "namespace": "any", "uid": "x"}]}),
+            scheduled_job("a", kind="Complete", startTime=LONG_AGO, completionTime=LONG_AGO),
+        ],
         "due-long-ago": [
             thing("batch/v1/CronJob", "tick", spec={"schedule": "0 0 29 2 *", "jobTemplate": {
                 "metadata": {"labels": {"l": "m"}, "annotations": {"a": "b"}}, "spec": {"template": template(restartPolicy="Never")}}},
@@ -588,6 +766,17 @@ SITUATIONS: Situations = {
         "one-more-than-known": [cron_job(suspend=True), scheduled_job("a", startTime=LONG_AGO, active=1)],
     },
     "endpointslice-controller": {
+        "of-two-families": [
+            service("web", ipFamilyPolicy="PreferDualStack"),
+            pod("a", ip=1, node="plain"),
+            pod("b", ip=2, node="tainted", finalizers=["example.com/held"], going=True),
+            pod("c", ip=3, node="plain", finalizers=["example.com/held"], going=True, conditions=UNREADY),
+        ],
+        "by-zone": [
+            service("web", annotations={"service.kubernetes.io/topology-mode": "Auto"}), pod("a", ip=1, node="plain"),
+        ],
+        "prefers-close": [service("web", trafficDistribution="PreferClose"), pod("a", ip=1, node="plain")],
+        "external": [thing("Service", "web", spec={"type": "ExternalName", "externalName": "example.com"})],
         "ready-and-not": [
             service("web", {"name": "http", "port": 80, "targetPort": "http"}, {"name": "dns", "port": 53, "protocol": "UDP"},
                     labels={"team": "blue"}),
@@ -627,6 +816,20 @@ SITUATIONS: Situations = {
         "of-a-selector": [service("web"), thing("Endpoints", "web", subsets=[])],
     },
     "disruption-controller": {
+        "of-a-stateful-set": [
+            workload("StatefulSet", serviceName="db", replicas=5), *(stateful(n) for n in range(3)),
+            budget(maxUnavailable="40%", unhealthyPodEvictionPolicy="AlwaysAllow"),
+        ],
+        "of-two-sets": [
+            workload("ReplicaSet", replicas=3), workload("ReplicaSet", "other", replicas=5),
+            pod("a", owner="ReplicaSet/web"), pod("b", owner="ReplicaSet/other"), budget(maxUnavailable="50%"),
+        ],
+        "of-a-daemon-set": [workload("DaemonSet"), pod("a", owner="DaemonSet/web", node="plain"), budget(maxUnavailable=1)],
+        "all-of-them": [
+            pod("a"), pod("b", labels={"x": "y"}), pod("c", phase="Succeeded"),
+            thing("policy/v1/PodDisruptionBudget", "all", spec={"selector": {}, "minAvailable": 1}),
+            thing("policy/v1/PodDisruptionBudget", "none", spec={"minAvailable": 1}),
+        ],
         "half": [
             workload("ReplicaSet", replicas=4),
             *(pod(f"p{n}", owner="ReplicaSet/web") for n in range(3)),
@@ -876,6 +1079,12 @@ SITUATIONS: Situations = {
         ],
     },
     "ttl-after-finished-controller": {
+        "failed": [
+            job(ttlSecondsAfterFinished=5, status={
+                "startTime": LONG_AGO, "failed": 1, "conditions": [
+                    {"type": "FailureTarget", "status": "True", "lastTransitionTime": LONG_AGO, "lastProbeTime": LONG_AGO},
+                    {"type": "Failed", "status": "True", "lastTransitionTime": LONG_AGO, "lastProbeTime": LONG_AGO}]}),
+        ],
         "over": [
             job(ttlSecondsAfterFinished=0, status={
                 "startTime": LONG_AGO, "completionTime": LONG_AGO, "succeeded": 1, "conditions": [
@@ -885,6 +1094,14 @@ SITUATIONS: Situations = {
         "running": [job(ttlSecondsAfterFinished=0)],
     },
     "taint-eviction-controller": {
+        "who-tolerates-for-no-time": [
+            *(pod(name, node="evicting", tolerations=[
+                {"key": "k", "operator": "Exists", "effect": "NoExecute", "tolerationSeconds": seconds}])
+              for name, seconds in (("at-once", 0), ("less-than-that", -5), ("for-long", 100_000))),
+            pod("other-effect", node="evicting", tolerations=[{"key": "k", "operator": "Exists", "effect": "NoSchedule"}]),
+            pod("other-value", node="evicting", tolerations=[{"key": "k", "operator": "Equal", "value": "x"}]),
+            pod("done", node="evicting", phase="Succeeded"),
+        ],
         "who-does-not-tolerate": [
             pod("goes", node="evicting"),
             pod("stays", node="evicting", tolerations=[{"key": "k", "operator": "Exists"}]),
@@ -893,6 +1110,21 @@ SITUATIONS: Situations = {
         "who-goes-already": [pod("going", node="evicting", finalizers=["example.com/held"], going=True)],
     },
     "garbage-collector-controller": {
+        "waits-for-who-blocks": [
+            thing("ConfigMap", "boss", finalizers=["foregroundDeletion"], going=True),
+            thing("ConfigMap", "blocks", owners=["ConfigMap/boss!"], finalizers=["example.com/held"]),
+            thing("ConfigMap", "second", owners=["ConfigMap/boss!", "ConfigMap/gone"]),
+        ],
+        "two-going-bosses": [
+            thing("ConfigMap", "boss", finalizers=["foregroundDeletion"], going=True),
+            thing("ConfigMap", "other", finalizers=["foregroundDeletion"], going=True),
+            thing("ConfigMap", "child", owners=["ConfigMap/boss!", "ConfigMap/other!"]),
+        ],
+        "of-another-kind": [
+            thing("Secret", "boss"),
+            thing("ConfigMap", "child", owners=["Secret/boss"]),
+            thing("ConfigMap", "lost", owners=["Secret/gone"]),
+        ],
         "lost-owners": [
             thing("ConfigMap", "boss"),
             thing("ConfigMap", "mine", owners=["ConfigMap/boss"]),
@@ -952,6 +1184,24 @@ SITUATIONS: Situations = {
     },
     "ttl-controller": {"few-nodes": []},
     "horizontal-pod-autoscaler-controller": {
+        "of-a-stateful-set": [
+            workload("StatefulSet", serviceName="db", replicas=5, status={"replicas": 5}),
+            thing("autoscaling/v2/HorizontalPodAutoscaler", "web", spec={
+                "scaleTargetRef": {"apiVersion": "apps/v1", "kind": "StatefulSet", "name": "web"}, "minReplicas": 2, "maxReplicas": 3,
+                "behavior": {"scaleDown": {"policies": [{"type": "Pods", "value": 1, "periodSeconds": 60}]}}}),
+        ],
+        "two-of-one": [
+            workload("Deployment", replicas=1, status={"replicas": 1}),
+            *(thing("autoscaling/v2/HorizontalPodAutoscaler", name, spec={
+                "scaleTargetRef": {"apiVersion": "apps/v1", "kind": "Deployment", "name": "web"}, "maxReplicas": 4, "minReplicas": 2})
+              for name in ("a", "b")),
+        ],
+        "never-down": [
+            workload("Deployment", replicas=9, status={"replicas": 9}),
+            thing("autoscaling/v2/HorizontalPodAutoscaler", "web", spec={
+                "scaleTargetRef": {"apiVersion": "apps/v1", "kind": "Deployment", "name": "web"}, "maxReplicas": 4,
+                "behavior": {"scaleDown": {"selectPolicy": "Disabled"}}}),
+        ],
         "no-metrics": [
             workload("Deployment", replicas=2, status={"replicas": 2}),
             thing("autoscaling/v2/HorizontalPodAutoscaler", "web", spec={
