@@ -209,7 +209,8 @@ class FakeAPI:
 
     def _delete(self, res: Resource, live: Object, options: Object) -> Object:
         meta = dict(live["metadata"])
-        on_node = res.plural == "pods" and (live.get("spec") or {}).get("nodeName")
+        ended = (live.get("status") or {}).get("phase") in ("Succeeded", "Failed")
+        on_node = res.plural == "pods" and (live.get("spec") or {}).get("nodeName") and not ended
         if self.graceful and on_node and options.get("gracePeriodSeconds") != 0:
             meta.setdefault("deletionTimestamp", self.clock.timestamp())
             return self.write("MODIFIED", res, {**live, "metadata": meta})

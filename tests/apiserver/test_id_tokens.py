@@ -334,7 +334,7 @@ def test_claims_with_dots_are_read_by_escapes_or_by_brackets() -> None:
         "claimMappings": {
             "username": {"expression": f'"system:serviceaccount:" + {AROUND}.namespace'},
             "uid": {"expression": f"{AROUND}.serviceaccount.uid"},
-            "groups": {"expression": "[claims.data[0].groups__dot__io, '']"},
+            "groups": {"expression": "[claims.data[0].groups__dot__io, dyn('')]"},
             "extra": [
                 {"key": f"{MINE}pod-name", "valueExpression": f"{AROUND}.pod.name"},
                 {"key": f"{MINE}warnafter", "valueExpression": f"string(int({AROUND}.warnafter))"},

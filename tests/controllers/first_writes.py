@@ -63,6 +63,8 @@ def shown(verb: str, what: str, name: str, body: Object) -> tuple[str, Object]:
         subset["ports"] = sorted(subset.get("ports") or (), key=str)  # the server puts them in an order of its own
     if what.startswith("endpointslices"):
         said["endpoints"] = sorted(said.get("endpoints") or (), key=str)  # a Go map has none
+    for uids in ((said.get("status") or {}).get("uncountedTerminatedPods") or {}).values():
+        uids.sort()  # nor has an informer's cache
     if verb == "create":
         said.pop("status", None)
         if body.get("kind") in DEFAULTED:

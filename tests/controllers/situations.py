@@ -364,7 +364,7 @@ SITUATIONS: Situations = {
             pod("ready-on-plain-too", owner="ReplicaSet/web", node="plain"),
             pod("ready-elsewhere", owner="ReplicaSet/web", node="pressed"),
             pod("nowhere", owner="ReplicaSet/web", phase="Pending", conditions=()),
-            pod("cheap", owner="ReplicaSet/web", node="pressed",
+            pod("cheap", owner="ReplicaSet/web", node="cordoned",
                 annotations={"controller.kubernetes.io/pod-deletion-cost": "-1"}),
         ],
         "on-its-way": [
@@ -414,21 +414,19 @@ SITUATIONS: Situations = {
         ],
     },
     "daemonset-controller": {
-        "one-old-one-at-a-time": [
-            workload("DaemonSet", image="two", updateStrategy={"type": "RollingUpdate", "rollingUpdate": {"maxUnavailable": 1}},
-                     pods={"tolerations": [{"operator": "Exists"}]}),
-            revision("old", 1, "one", "DaemonSet/web"),
-            *(pod(f"on-{node}", owner="DaemonSet/web", node=node, labels={"app": "web", "controller-revision-hash": "old"})
-              for node in ("plain", "tainted", "pressed")),
-        ],
         "new-ones-beside-old-ones": [
             workload("DaemonSet", image="two", updateStrategy={
-                "type": "RollingUpdate", "rollingUpdate": {"maxSurge": 2, "maxUnavailable": 0}},
+                "type": "RollingUpdate", "rollingUpdate": {"maxSurge": 5, "maxUnavailable": 0}},
                 pods={"tolerations": [{"operator": "Exists"}]}),
             revision("old", 1, "one", "DaemonSet/web"),
             *(pod(f"on-{node}", owner="DaemonSet/web", node=node, labels={"app": "web", "controller-revision-hash": "old"},
                   conditions=UNREADY if node == "pressed" else READY)
-              for node in ("plain", "tainted", "pressed")),
+              for node in ("plain", "cordoned", "tainted", "pressed", "evicting")),
+        ],
+        "in-place-of-those-that-end": [
+            workload("DaemonSet", updateStrategy={"type": "RollingUpdate", "rollingUpdate": {"maxSurge": 1, "maxUnavailable": 0}},
+                     pods={"nodeSelector": {"kubernetes.io/os": "linux"}, "tolerations": [{"operator": "Exists"}]}),
+            pod("going", owner="DaemonSet/web", node="pressed", finalizers=["example.com/held"], going=True),
         ],
         "unhealthy-old-ones-first": [
             workload("DaemonSet", image="two", updateStrategy={"type": "RollingUpdate", "rollingUpdate": {"maxUnavailable": 1}},
@@ -478,7 +476,7 @@ SITUATIONS: Situations = {
             workload("StatefulSet", serviceName="db", replicas=3, minReadySeconds=600_000_000), stateful(0), stateful(1),
         ],
         "all-go-at-once": [
-            workload("StatefulSet", serviceName="db", replicas=1, podManagementPolicy="Parallel"),
+            workload("StatefulSet", serviceName="db", replicas=1, podManagementPolicy="Parallel", updateStrategy={"type": "OnDelete"}),
             *(stateful(n, conditions=UNREADY if n == 1 else READY) for n in range(4)),
         ],
         "numbers-begin-later": [
@@ -618,7 +616,7 @@ SITUATIONS: Situations = {
         "one-index-twice": [
             job(completions=2, parallelism=2, completionMode="Indexed"),
             ended("a", "Running", index=0),
-            ended("b", "Running", index=0),
+            ended("b", "Running", index=0, conditions=UNREADY),
             ended("c", "Running", index=7),
         ],
         "of-nobody": [
@@ -771,9 +769,6 @@ SITUATIONS: Situations = {
             pod("a", ip=1, node="plain"),
             pod("b", ip=2, node="tainted", finalizers=["example.com/held"], going=True),
             pod("c", ip=3, node="plain", finalizers=["example.com/held"], going=True, conditions=UNREADY),
-        ],
-        "by-zone": [
-            service("web", annotations={"service.kubernetes.io/topology-mode": "Auto"}), pod("a", ip=1, node="plain"),
         ],
         "prefers-close": [service("web", trafficDistribution="PreferClose"), pod("a", ip=1, node="plain")],
         "external": [thing("Service", "web", spec={"type": "ExternalName", "externalName": "example.com"})],
@@ -1189,12 +1184,6 @@ SITUATIONS: Situations = {
             thing("autoscaling/v2/HorizontalPodAutoscaler", "web", spec={
                 "scaleTargetRef": {"apiVersion": "apps/v1", "kind": "StatefulSet", "name": "web"}, "minReplicas": 2, "maxReplicas": 3,
                 "behavior": {"scaleDown": {"policies": [{"type": "Pods", "value": 1, "periodSeconds": 60}]}}}),
-        ],
-        "two-of-one": [
-            workload("Deployment", replicas=1, status={"replicas": 1}),
-            *(thing("autoscaling/v2/HorizontalPodAutoscaler", name, spec={
-                "scaleTargetRef": {"apiVersion": "apps/v1", "kind": "Deployment", "name": "web"}, "maxReplicas": 4, "minReplicas": 2})
-              for name in ("a", "b")),
         ],
         "never-down": [
             workload("Deployment", replicas=9, status={"replicas": 9}),

@@ -24,6 +24,9 @@ ALL: dict[str, Kept] = {each["name"]: each for each in json.loads(gzip.decompres
 
 QUIET = {
     "cronjob-somebody-has-the-name",
+    "cronjob-too-late",
+    "endpointslice-external",
+    "job-somebody-else-s",
     "endpointslice-mirroring-of-a-selector",  # these slices are another controller's
     "persistentvolume-protection-new",  # admission has put the finalizer on
     "persistentvolume-binder-nobody-could-delete-it",  # it has been said

@@ -20,7 +20,7 @@ Upstream: `pkg/controller/controller_ref_manager.go`
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 
 from lifecycle.api.http.wire import Object
 from lifecycle.api.labels import Selector
@@ -33,7 +33,7 @@ from lifecycle.controllers.owner_references import get_controller_of, new_contro
 
 class ControllerRefManager:
     """Claims objects of one resource for one controller object. Make a new one for each
-    sync.
+    sync. `finalizers`: what is adopted gets them.
     """
 
     def __init__(
@@ -43,12 +43,14 @@ class ControllerRefManager:
         owner_resource: Resource,
         resource: Resource,
         selector: Selector,
+        finalizers: Sequence[str] = (),
     ) -> None:
         self._client = client
         self._owner = owner
         self._owner_resource = owner_resource
         self._resource = resource
         self._selector = selector
+        self._finalizers = list(finalizers)
         self._may_adopt = False
 
     async def claim(self, objects: Iterable[Object]) -> list[Object]:
@@ -81,13 +83,13 @@ class ControllerRefManager:
     async def _adopt(self, obj: Object) -> bool:
         await self._recheck_deletion_timestamp()
         meta = obj["metadata"]
-        patch = {
-            "metadata": {
-                "ownerReferences": [new_controller_ref(self._owner)],
-                "uid": meta["uid"],
-            }
+        adopted = {
+            "ownerReferences": [new_controller_ref(self._owner)],
+            "uid": meta["uid"],
         }
-        return await self._patch(meta, patch)
+        if self._finalizers:
+            adopted["finalizers"] = self._finalizers
+        return await self._patch(meta, {"metadata": adopted})
 
     async def _release(self, obj: Object) -> None:
         meta = obj["metadata"]

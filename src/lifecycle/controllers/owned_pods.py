@@ -12,7 +12,7 @@ own: it also spares itself the count of large sets.)
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 
 from lifecycle.api.http.wire import Object
 from lifecycle.api.labels import Selector
@@ -70,9 +70,10 @@ class OwnedPods:
         owner: Object,
         owner_resource: Resource,
         selector: Selector,
+        finalizers: Sequence[str] = (),
     ) -> list[Object]:
-        """The object's pods after adopting and releasing. Raises StatusError,
-        RetryError.
+        """The object's pods after adopting (they get the `finalizers`) and releasing.
+        Raises StatusError, RetryError.
         """
         namespace = owner["metadata"]["namespace"]
         pods = [
@@ -80,7 +81,7 @@ class OwnedPods:
             *self.informer.indexer.by_index(CONTROLLER_UID_INDEX, ORPHAN + namespace),
         ]
         manager = ControllerRefManager(
-            client, owner, owner_resource, self.informer.resource, selector
+            client, owner, owner_resource, self.informer.resource, selector, finalizers
         )
         return await manager.claim(pods)
 

@@ -37,7 +37,11 @@ from lifecycle.controllers.daemonset.daemon_pods import (
     node_should_run_daemon_pod,
 )
 from lifecycle.controllers.daemonset.daemon_set_status import daemon_set_status
-from lifecycle.controllers.daemonset.rolling_update import is_updated, rolling_update
+from lifecycle.controllers.daemonset.rolling_update import (
+    allows_surge,
+    rolling_update,
+    surplus_pods,
+)
 from lifecycle.controllers.expectations import ControllerExpectations
 from lifecycle.controllers.history.revisions import (
     REVISION_LABEL,
@@ -50,6 +54,7 @@ from lifecycle.controllers.object_copy import mutable_copy
 from lifecycle.controllers.owned_pods import OwnedPods
 from lifecycle.controllers.owner_references import (
     CONTROLLER_UID_INDEX,
+    get_controller_of,
     index_by_controller_uid,
 )
 from lifecycle.controllers.pod_control import PodControl
@@ -195,10 +200,10 @@ class DaemonSetController:
         revision_hash = current["metadata"]["labels"][REVISION_LABEL]
         nodes = self._nodes.indexer.list()
         error: Exception | None = None
+        claimed: list[Object] = []
         if self._expectations.satisfied(key):
-            pods_on = self._nodes_to_daemon_pods(
-                await self._pods.claim(self._client, ds, self._resource, selector)
-            )
+            claimed = await self._pods.claim(self._client, ds, self._resource, selector)
+            pods_on = self._nodes_to_daemon_pods(claimed)
             error = await self._manage(ds, nodes, pods_on, revision_hash)
             rolling = ds["spec"]["updateStrategy"]["type"] == "RollingUpdate"
             if rolling and error is None and self._expectations.satisfied(key):
@@ -209,7 +214,11 @@ class DaemonSetController:
                     ds, step.delete, step.create, revision_hash
                 )
             await self._cleanup_history(ds, old)
-        pods_on = self._nodes_to_daemon_pods(self._pods.of(ds))
+        own = self._pods.of(ds)
+        known = {pod["metadata"]["uid"] for pod in own}
+        adopted = [pod for pod in claimed if get_controller_of(pod) is None]
+        own += [pod for pod in adopted if pod["metadata"]["uid"] not in known]
+        pods_on = self._nodes_to_daemon_pods(own)
         status = daemon_set_status(ds, nodes, pods_on, revision_hash, self._clock.now())
         if status != (ds.get("status") or {}):
             try:
@@ -256,7 +265,9 @@ class DaemonSetController:
                     if pod_phase(pod) not in ("Failed", "Succeeded")
                     and "deletionTimestamp" not in pod["metadata"]
                 ]
-                delete += self._surplus_pods(ds, running, revision_hash)
+                if should.run and not running and allows_surge(ds):
+                    create.append(name)  # what is on its way out need not be gone
+                delete += surplus_pods(ds, running, revision_hash, self._clock.now())
             else:
                 delete += [
                     pod for pod in pods if "deletionTimestamp" not in pod["metadata"]
@@ -317,27 +328,6 @@ class DaemonSetController:
         while True:
             self._failures.forget_old(self._clock.now())
             await asyncio.sleep(BACKOFF_GC_INTERVAL)
-
-    @staticmethod
-    def _surplus_pods(
-        ds: Object, pods: list[Object], revision_hash: str
-    ) -> list[Object]:
-        """All but the oldest, unless a surge means two."""
-        if len(pods) < 2:
-            return []
-        rolling = ds["spec"]["updateStrategy"].get("rollingUpdate") or {}
-        pods = sorted(
-            pods,
-            key=lambda pod: (
-                pod["metadata"]["creationTimestamp"],
-                pod["metadata"]["name"],
-            ),
-        )
-        if rolling.get("maxSurge") not in (None, 0, "0%"):
-            old = [pod for pod in pods if not is_updated(ds, pod, revision_hash)]
-            new = [pod for pod in pods if is_updated(ds, pod, revision_hash)]
-            return old[1:] + new[1:]
-        return pods[1:]
 
     async def _sync_nodes(
         self,

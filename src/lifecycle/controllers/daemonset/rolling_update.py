@@ -5,7 +5,8 @@ one comes first and the old one goes once the new one is available. Old pods tha
 nobody go at once in either case: nothing is lost.
 
 Upstream: `pkg/controller/daemon/update.go` (`rollingUpdate`,
-`updatedDesiredNodeCounts`, `findUpdatedPodsOnNode`), v1.36.
+`updatedDesiredNodeCounts`, `findUpdatedPodsOnNode`), `daemon_controller.go`
+(`podsShouldBeOnNode`), v1.36.
 """
 
 from __future__ import annotations
@@ -21,7 +22,7 @@ from lifecycle.controllers.daemonset.daemon_pods import (
 )
 from lifecycle.controllers.history.revisions import REVISION_LABEL
 from lifecycle.controllers.int_or_percent import scaled_value
-from lifecycle.controllers.pod_readiness import is_pod_available
+from lifecycle.controllers.pod_readiness import is_pod_available, is_pod_ready
 
 
 class _State(NamedTuple):
@@ -50,6 +51,46 @@ def is_updated(ds: Object, pod: Object, revision_hash: str) -> bool:
         and labels.get(TEMPLATE_GENERATION) == generation
         and REVISION_LABEL not in labels
     )
+
+
+def allows_surge(ds: Object) -> bool:
+    """Whether a new pod may come beside an old one. Upstream: `AllowsSurge`."""
+    rolling = ds["spec"]["updateStrategy"].get("rollingUpdate") or {}
+    return rolling.get("maxSurge") not in (None, 0, "0%")
+
+
+def surplus_pods(
+    ds: Object, running: Sequence[Object], revision_hash: str, now: float
+) -> list[Object]:
+    """Of a node's pods all but the oldest. With a surge an old one and a new one stay,
+    as long as the old one serves and the new one does not yet. Upstream:
+    `podsShouldBeOnNode`.
+    """
+    if len(running) < 2:
+        return []
+    pods = sorted(running, key=_by_creation_and_phase)
+    if not allows_surge(ds):
+        return pods[1:]
+    old, new = (
+        [pod for pod in pods if _of_revision(pod, revision_hash) == wanted]
+        for wanted in (False, True)
+    )
+    surplus = [*old[1:], *new[1:]]
+    if old and new:
+        min_ready = ds["spec"].get("minReadySeconds", 0)
+        if not is_pod_ready(old[0]) or is_pod_available(new[0], min_ready, now):
+            surplus.append(old[0])
+    return surplus
+
+
+def _of_revision(pod: Object, revision_hash: str) -> bool:
+    labels = pod["metadata"].get("labels") or {}
+    return bool(labels.get(REVISION_LABEL) == revision_hash)
+
+
+def _by_creation_and_phase(pod: Object) -> tuple[bool, str, str]:
+    meta = pod["metadata"]
+    return not pod["spec"].get("nodeName"), meta["creationTimestamp"], meta["name"]
 
 
 def rolling_update(

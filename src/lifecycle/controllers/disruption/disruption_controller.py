@@ -14,7 +14,7 @@ from lifecycle.api.go.format import go_label_selector
 from lifecycle.api.http.wire import Object
 from lifecycle.api.loop.clock import Clock, parse_time
 from lifecycle.api.names import NameSource
-from lifecycle.api.resources import resource
+from lifecycle.api.resources import resource, resource_for_kind
 from lifecycle.client.events import EventRecorder
 from lifecycle.client.kept_selectors import KeptSelectors
 from lifecycle.client.keyed_worker import run_workers
@@ -101,9 +101,14 @@ class DisruptionController:
 
     def _scale_of(self, pod: Object, reference: Object) -> tuple[str, int] | None:
         """A ReplicaSet's size is its Deployment's, if it has one: in a rollout several
-        share it. Upstream: `finders`.
+        share it. Raises ValueError for a kind that has no size. Upstream: `finders`;
+        left out: the scales of custom resources.
         """
         informer = self._scalable.get(reference["kind"])
+        row = resource_for_kind(reference["apiVersion"], reference["kind"])
+        if informer is None and row is not None and not row.subresource("scale"):
+            what = f"{row.plural}.{row.group}".rstrip(".")
+            raise ValueError(f"{what} does not implement the scale subresource")
         namespace = pod["metadata"]["namespace"]
         owner = (
             informer.indexer.get_by_key(f"{namespace}/{reference['name']}")

@@ -39,6 +39,7 @@ from lifecycle.controllers.job.job_count import (
     count_pods,
     has_finalizer,
     settle_the_rest,
+    tracked,
 )
 from lifecycle.controllers.job.job_status import (
     Condition,
@@ -119,7 +120,7 @@ class JobController:
             await self._pods.informer.wait_for_sync()
             await self._jobs.wait_for_sync()
             for pod in self._pods.informer.indexer.list():
-                self._enqueue_orphan(pod)
+                self._pod_seen(pod)
             name = "job-controller"
             async with asyncio.TaskGroup() as group:
                 group.create_task(
@@ -145,10 +146,10 @@ class JobController:
             self._enqueue_orphan(pod)
 
     def _pod_seen(self, pod: Object) -> None:
-        if has_finalizer(pod):
-            self._enqueue_orphan(pod)
-        else:
+        if not has_finalizer(pod):
             self._observe_removal(pod)
+        elif get_controller_of(pod) is None or "deletionTimestamp" in pod["metadata"]:
+            self._enqueue_orphan(pod)  # others wait for their Job's end, or their own
 
     def _observe_removal(self, pod: Object) -> None:
         reference, meta = get_controller_of(pod), pod["metadata"]
@@ -198,7 +199,10 @@ class JobController:
         needs_sync = self._expectations.satisfied(key)
         spec, now = job["spec"], self._clock.now()
         selector = selector_from_label_selector(spec["selector"])
-        pods = await self._pods.claim(self._client, job, self._resource, selector)
+        claimed = await self._pods.claim(
+            self._client, job, self._resource, selector, (TRACKING_FINALIZER,)
+        )
+        pods = [tracked(pod, job["metadata"]["uid"]) for pod in claimed]
         status = mutable_copy({"metadata": {}, "status": job.get("status") or {}})[
             "status"
         ]
@@ -224,16 +228,13 @@ class JobController:
             )
         settle_the_rest(count, target)
         active, error = len(count.active), None
-        ready = sum(1 for pod in count.active if is_pod_ready(pod))
         if target is not None or suspended:
-            active -= await self._delete(job, count.active)
-            count.terminating += len(count.active) - active
-            ready = 0 if not active else ready
+            active -= await self._delete(count, count.active)
         elif needs_sync and "deletionTimestamp" not in job["metadata"]:
             active, error = await self._manage(count, key)
         self._set_suspended(job, status, suspended, target)
         status.update(
-            {"active": active, "ready": ready, "terminating": count.terminating}
+            {"active": active, "ready": count.ready, "terminating": count.terminating}
         )
         await self._tracker.track(key, count, target)
         if error is not None:
@@ -284,9 +285,7 @@ class JobController:
         want_active = max(0, want_active)
         victims = self._pods_to_remove(count, max(0, active - want_active))
         if victims:
-            removed = await self._delete(job, victims)
-            count.terminating += removed
-            return active - removed, None
+            return active - await self._delete(count, victims), None
         only_failed = spec.get("podReplacementPolicy") == "Failed"
         missing = want_active - active - (count.terminating if only_failed else 0)
         missing = min(missing, MAX_POD_CREATE_DELETE_PER_SYNC)
@@ -365,12 +364,12 @@ class JobController:
             fast_json.dumps(pod), job["metadata"]["namespace"], job
         )
 
-    async def _delete(self, job: Object, pods: Sequence[Object]) -> int:
+    async def _delete(self, count: JobCount, pods: Sequence[Object]) -> int:
         """Delete pods; their finalizers stay until they are counted. How many went.
         Raises the first error, once all were tried.
         """
         first: Exception | None = None
-        key = meta_namespace_key(job)
+        job, key = count.job, meta_namespace_key(count.job)
         self._expectations.expect_deletions(
             key, [meta_namespace_key(pod) for pod in pods]
         )
@@ -385,6 +384,8 @@ class JobController:
                     first = first or error
         if first is not None:
             raise first
+        count.terminating += len(pods)
+        count.ready -= sum(map(is_pod_ready, pods))
         return len(pods)
 
     def _set_suspended(

@@ -23,6 +23,7 @@ from lifecycle.controllers.job.ordered_intervals import (
 from lifecycle.controllers.job.pod_failure_policy import match_pod_failure_policy
 from lifecycle.controllers.pod_readiness import (
     is_pod_active,
+    is_pod_ready,
     is_pod_terminal,
     is_pod_terminating,
     pod_phase,
@@ -36,6 +37,18 @@ def has_finalizer(pod: Object) -> bool:
     return TRACKING_FINALIZER in (pod["metadata"].get("finalizers") or ())
 
 
+def tracked(pod: Object, job: str) -> Object:
+    """The pod as it is once the Job of that uid has adopted it, which the cache does
+    not know yet. Upstream: `getPodsForJob`.
+    """
+    meta = pod["metadata"]
+    known = any(each["uid"] == job for each in meta.get("ownerReferences") or ())
+    if known or has_finalizer(pod):
+        return pod
+    finalizers = [*(meta.get("finalizers") or ()), TRACKING_FINALIZER]
+    return {**pod, "metadata": {**meta, "finalizers": finalizers}}
+
+
 @dataclass(slots=True)
 class JobCount:
     """One sync's view of a Job. `status` is the sync's own, and written at its end."""
@@ -43,6 +56,7 @@ class JobCount:
     job: Object
     pods: list[Object]
     active: list[Object]
+    ready: int
     terminating: int
     status: Object
     counted_indexes: OrderedIntervals = NO_INDEXES
@@ -104,9 +118,9 @@ def count_pods(
     uncounted = status.get("uncountedTerminatedPods") or {}
     listed = {*(uncounted.get("succeeded") or ()), *(uncounted.get("failed") or ())}
     terminating = sum(1 for pod in pods if is_pod_terminating(pod))
-    count = JobCount(
-        job, pods, [pod for pod in pods if is_pod_active(pod)], terminating, status
-    )
+    active = [pod for pod in pods if is_pod_active(pod)]
+    ready = sum(map(is_pod_ready, active))
+    count = JobCount(job, pods, active, ready, terminating, status)
     completions = job["spec"].get("completions") or 0
     if count.indexed:
         count.counted_indexes = parse_intervals(

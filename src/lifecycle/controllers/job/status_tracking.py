@@ -19,6 +19,7 @@ Upstream: `pkg/controller/job/job_controller.go` (`trackJobStatusAndRemoveFinali
 
 from __future__ import annotations
 
+from collections.abc import Set
 from typing import Any
 
 from lifecycle.api.http.wire import Object
@@ -45,6 +46,7 @@ from lifecycle.controllers.pod_readiness import is_pod_active, is_pod_terminatin
 
 JOBS, PODS = resource("jobs.batch"), resource("pods")
 MAX_UNCOUNTED_PODS = 500
+TOO_MANY = "Too many succeeded pods running after completion count reached"
 
 _ALWAYS = frozenset(
     {"uncountedTerminatedPods", "terminating", "ready", "failedIndexes"}
@@ -67,6 +69,9 @@ class StatusTracker:
         """
         job, status = count.job, count.status
         uncounted = status.setdefault("uncountedTerminatedPods", {})
+        freed = self.finalizers.expected_uids(key)
+        unfreed = {pod["metadata"]["uid"] for pod in count.pods if has_finalizer(pod)}
+        _count_freed(status, unfreed - freed)
         waiting = {pod["metadata"]["uid"] for pod in count.delayed.values()}
         new_failed = [
             pod for pod in count.new_failed if pod["metadata"]["uid"] not in waiting
@@ -119,9 +124,8 @@ class StatusTracker:
         now = self._clock.now()
         succeeded = target["type"] == "SuccessCriteriaMet"
         kind = "Complete" if succeeded else "Failed"
-        status["conditions"].append(
-            new_condition(kind, "True", target["reason"], target["message"], now)
-        )
+        finished = new_condition(kind, "True", target["reason"], target["message"], now)
+        status["conditions"] = [*status["conditions"], finished]
         if succeeded:
             status["completionTime"] = format_time(now)
             if (
@@ -129,6 +133,9 @@ class StatusTracker:
                 and status.get("succeeded", 0) > 0
             ):
                 status["terminating"] = 0
+            completions = job["spec"].get("completions")
+            if completions is not None and status.get("succeeded", 0) > completions:
+                self._recorder.event(job, "Warning", "TooManySucceededPods", TOO_MANY)
             self._recorder.event(job, "Normal", "Completed", "Job completed")
         else:
             self._recorder.event(job, "Warning", target["reason"], target["message"])
@@ -190,3 +197,16 @@ class StatusTracker:
                 raise
             return False
         return True
+
+
+def _count_freed(status: Object, unfreed: Set[str]) -> None:
+    """What is listed, and has no finalizer any more, is counted. Upstream:
+    `cleanUncountedPodsWithoutFinalizers`.
+    """
+    uncounted = status["uncountedTerminatedPods"]
+    for kind in ("succeeded", "failed"):
+        listed = uncounted.get(kind) or []
+        left = [uid for uid in listed if uid in unfreed]
+        if len(left) < len(listed):
+            status[kind] = status.get(kind, 0) + len(listed) - len(left)
+            uncounted[kind] = left

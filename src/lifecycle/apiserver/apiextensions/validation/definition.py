@@ -129,9 +129,12 @@ def _validate_spec(spec: Object, options: ValidationOptions) -> list[FieldError]
         if not names.get(key)
     ]
     errors += validate_names(names)
-    version = next(iter(inner.get("versions") or ()), {}).get("name", "")
+    versions = inner.get("versions") or [{}]
     errors += validate_shared_fields(
-        inner, "spec", has_status_enabled(inner), options.for_version(version)
+        inner,
+        "spec",
+        has_status_enabled(inner),
+        options.for_version(versions[0].get("name", "")),
     )
     conversion = spec.get("conversion")
     if (
