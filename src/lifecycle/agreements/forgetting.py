@@ -5,8 +5,12 @@ component since, and wants to know what the tables say now, has it forgotten.
 from __future__ import annotations
 
 import sys
+from functools import cache
 
 PACKAGE = __name__.rpartition(".")[0]
+
+REMEMBERS = type(cache(object))
+"""What `functools.cache` makes of a function."""
 
 
 def forget_scenes() -> None:
@@ -15,6 +19,6 @@ def forget_scenes() -> None:
         if not name.startswith(f"{PACKAGE}."):
             continue
         for value in vars(module).values():
-            own = getattr(value, "__module__", "") == name  # not what it has imported
-            if own and hasattr(value, "cache_clear"):
+            # not what it has imported
+            if isinstance(value, REMEMBERS) and value.__module__ == name:
                 value.cache_clear()
