@@ -42,6 +42,7 @@ from generators.programs import (
     names,
     plugins,
     probed,
+    proxied,
     pulled,
     queued,
     resized,
@@ -175,6 +176,12 @@ def generate(programs: Path, kubectls: Path) -> Iterator[tuple[str, bytes]]:
             yield (
                 f"{folder}/credentials.jsonl",
                 lines(credentials.answers(typed), "credentials", which),
+            )
+    if os.geteuid() == 0:
+        with ControlPlane(programs) as plane:
+            yield (
+                f"{newest}/proxied.jsonl",
+                lines(proxied.answers(plane, programs), "Services' rules", ours),
             )
     if CNI.is_dir() and os.geteuid() == 0:
         about = "the bridge and its addresses"

@@ -12,7 +12,8 @@ from pathlib import Path
 
 import pytest
 
-from tests.kubectl.beside import OWN, Answer, Both, recorded_answers, shown, tidy, told
+from lifecycle.agreements.kubectl.printed import OWN, shown, told
+from tests.kubectl.beside import Answer, Both, recorded_answers, tidy
 
 RECORDED = Path(__file__).parent / "real_answers.json"
 """Each line's exit code, stdout and stderr from kubectl 1.36. Written anew with `RECORD_KUBECTL=1 pytest …`."""

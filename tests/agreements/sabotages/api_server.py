@@ -17,6 +17,7 @@ from lifecycle.agreements.apiserver.discovery import discovery_agreement, server
 from lifecycle.agreements.apiserver.flow_control import HEADER, SCENARIO, flow_control_agreement
 from lifecycle.agreements.apiserver.handler_chain import handler_chain_agreement
 from lifecycle.agreements.apiserver.initializers import initializers_agreement
+from lifecycle.agreements.apiserver.odd_objects import odd_objects_agreement
 from lifecycle.agreements.apiserver.queued import queuing_agreement
 from lifecycle.agreements.apiserver.resize import resize_agreement
 from lifecycle.agreements.apiserver.resource_handling import resource_handling_agreement
@@ -392,6 +393,11 @@ JUDGED = (
         "small_print_agreement",
         lambda: small_print_agreement(opened(BARE)),
         answers=(Answers("the server, asked for what is rare", "", server_answers(("small-print",), recording=BARE)),),
+    ),
+    Judged(
+        "odd_objects_agreement",
+        lambda: odd_objects_agreement(opened(BARE)),
+        answers=(Answers("the server, shown odd objects", "", server_answers(("odd-objects",), recording=BARE)),),
     ),
     Judged(
         "news_agreement",
