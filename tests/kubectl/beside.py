@@ -160,10 +160,21 @@ def recorded_answers(path: Path, asked: Mapping[str, str], both: Both) -> dict[s
     return dict(json.loads(path.read_text()))
 
 
+def lying_in(home: Path) -> dict[str, str]:
+    """The files that lines speak of, by their names in that folder."""
+    names = {path: str(path.relative_to(home)) for path in home.rglob("*") if path.is_file() and not path.is_symlink()}
+    return {
+        name: path.read_text()
+        for path, name in names.items()
+        if name != "config" and not name.startswith(("real/", "ours/"))
+    }
+
+
 def keep_on_tape(kept: Mapping[str, list[str]], asked: Mapping[str, str], both: Both) -> None:
     """Those lines on tape that are answered by commands and a server alone, and not by kubeconfigs, or by what goes on."""
     tape = Tape(LINES)
     tape.forget(kept)
+    tape.files |= lying_in(both.home)
     for line, whole in asked.items():
         answer, recorder = both.ours_on_tape(whole)
         if told(answer, both.home) == kept[line] and recorder.whole:

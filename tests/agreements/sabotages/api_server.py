@@ -25,6 +25,7 @@ from lifecycle.agreements.apiserver.small_print import small_print_agreement
 from lifecycle.agreements.bare_server import BARE
 from lifecycle.agreements.etcd.keys_and_values import etcd_agreement
 from lifecycle.agreements.etcd.over_etcd import over_etcd_agreement
+from lifecycle.agreements.scheduler.in_a_row import in_a_row_agreement
 from lifecycle.agreements.scheduler.news import news_agreement
 from lifecycle.api.http.wire import RequestInfo, UserInfo
 from lifecycle.api.status import forbidden
@@ -419,6 +420,11 @@ JUDGED = (
             ),
         ),
         answers=(Answers("the server that the scheduler writes to", "", server_answers(("news",), recording=BARE)),),
+    ),
+    Judged(
+        "in_a_row_agreement",
+        lambda: in_a_row_agreement(opened(BARE)),
+        answers=(Answers("the server that pods in a row come to", "", server_answers(("in-a-row",), recording=BARE)),),
     ),
     Judged(
         "over_etcd_agreement",
