@@ -34,6 +34,7 @@ from generators.programs import (
     flags,
     forwarded,
     identity,
+    informed,
     introduced,
     kubeconfigs,
     kubectl,
@@ -97,6 +98,10 @@ def generate(programs: Path, kubectls: Path) -> Iterator[tuple[str, bytes]]:
         yield (
             f"{newest}/controllers.jsonl",
             lines(controllers.answers(plane, server), about, ours),
+        )
+        yield (
+            f"{newest}/informed.jsonl",
+            lines(informed.answers(plane, server), "how informers ask", ours),
         )
         for name, answers, about in (
             ("names", names.answers(server), "the names of ReplicaSets"),
