@@ -5,6 +5,7 @@ and without streamed lists.
 from __future__ import annotations
 
 from collections.abc import Iterator
+from functools import partial
 from urllib.parse import parse_qs, urlsplit
 
 from generators.programs.answer import Answer
@@ -27,9 +28,9 @@ def answers(plane: ControlPlane, server: Server) -> Iterator[Answer]:
             "--controllers=ttl-controller",
             f"--feature-gates=WatchListClient={streams}",
         )
-        until("a watch", lambda seen=seen: _watches(server, seen))
+        until("a watch", partial(_watches, server, seen))
         plane.stop(manager)
-        until("its end", lambda seen=seen: _watches(server, seen))
+        until("its end", partial(_watches, server, seen))
         yield Answer(
             f"informed/{what}",
             WHO,

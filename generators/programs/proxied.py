@@ -150,9 +150,17 @@ SCENES: dict[str, tuple[Object, tuple[Object, ...], Object]] = {
         ANYWHERE,
         {},
     ),
-    "one is going": ({}, (HERE, endpoint(6, **GOING)), {}),
-    "all are going": ({}, (endpoint(5, "here", **GOING), endpoint(6, **GOING)), {}),
-    "all are gone": ({}, (endpoint(5, "here", **GONE), endpoint(6, **GONE)), {}),
+    "one is going": ({}, (HERE, endpoint(6, "there", **GOING)), {}),
+    "all are going": (
+        {},
+        (endpoint(5, "here", **GOING), endpoint(6, "there", **GOING)),
+        {},
+    ),
+    "all are gone": (
+        {},
+        (endpoint(5, "here", **GONE), endpoint(6, "there", **GONE)),
+        {},
+    ),
     "the one here is going": (
         {**BALANCED, **LOCAL, "healthCheckNodePort": 30099},
         (endpoint(5, "here", **GOING), THERE),
@@ -171,7 +179,7 @@ SCENES: dict[str, tuple[Object, tuple[Object, ...], Object]] = {
         (endpoint(5, "there", **READY, hints=zones(ZONE)), THERE),
         {},
     ),
-    "for other zones": ({}, (endpoint(5, **READY, hints=zones("other")),), {}),
+    "for other zones": ({}, (endpoint(5, "there", **READY, hints=zones("other")),), {}),
     "for nodes": (
         {"trafficDistribution": "PreferSameNode"},
         (

@@ -96,6 +96,6 @@ def informed_agreement(programs: ProgramAnswers | None = None) -> AgreementTable
         what = each.question.partition("/")[2]
         ours = on_virtual_time(_questions(what == STREAMED))
         theirs = each.answer["questions"]
-        shorts = (f"{len(side)} requests" for side in (ours, theirs))
-        table.add("informer", what, *shorts, compare(ours, theirs))
+        here, there = (f"{len(side)} requests" for side in (ours, theirs))
+        table.add("informer", what, here, there, compare(ours, theirs))
     return table

@@ -188,8 +188,8 @@ def printed_agreement() -> AgreementTable:
             for line, then in tape.lines.items():
                 ours = _ours(tape, line, home, clean)
                 theirs = _as_shown(clean(then["said"], home))
-                shorts = (_short(side) for side in (ours, theirs))
-                table.add(name, line, *shorts, compare(ours, theirs))
+                here, there = (_short(side) for side in (ours, theirs))
+                table.add(name, line, here, there, compare(ours, theirs))
     return table
 
 
