@@ -130,7 +130,16 @@ JUDGED = (
                 "nobody asks again",
                 "kubectl.request.throttling.MAX_RETRIES",
                 0,
-                ("429 twice", "two seconds", "for ever", "503", "500, a second", "hangs up once$", "429, a second,"),
+                (
+                    "429 twice",
+                    "two seconds",
+                    "for ever",
+                    "503",
+                    "500, a second",
+                    "hangs up once$",
+                    "resets",
+                    "429, a second,",
+                ),
                 because="one number bounds them all",
             ),
             Sabotage(
