@@ -34,6 +34,7 @@ from generators.programs import (
     flags,
     forwarded,
     identity,
+    informed,
     introduced,
     kubeconfigs,
     kubectl,
@@ -42,6 +43,7 @@ from generators.programs import (
     names,
     plugins,
     probed,
+    proxied,
     pulled,
     queued,
     resized,
@@ -96,6 +98,10 @@ def generate(programs: Path, kubectls: Path) -> Iterator[tuple[str, bytes]]:
         yield (
             f"{newest}/controllers.jsonl",
             lines(controllers.answers(plane, server), about, ours),
+        )
+        yield (
+            f"{newest}/informed.jsonl",
+            lines(informed.answers(plane, server), "how informers ask", ours),
         )
         for name, answers, about in (
             ("names", names.answers(server), "the names of ReplicaSets"),
@@ -175,6 +181,12 @@ def generate(programs: Path, kubectls: Path) -> Iterator[tuple[str, bytes]]:
             yield (
                 f"{folder}/credentials.jsonl",
                 lines(credentials.answers(typed), "credentials", which),
+            )
+    if os.geteuid() == 0:
+        with ControlPlane(programs) as plane:
+            yield (
+                f"{newest}/proxied.jsonl",
+                lines(proxied.answers(plane, programs), "Services' rules", ours),
             )
     if CNI.is_dir() and os.geteuid() == 0:
         about = "the bridge and its addresses"

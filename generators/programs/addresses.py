@@ -45,6 +45,39 @@ BRIDGES: dict[str, dict[str, Any]] = {
         "isGateway": False,
         "ipam": {"ranges": [[{"subnet": "10.200.81.0/24"}]]},
     },
+    "addresses of which nobody says the gateway": {
+        "isGateway": True,
+        "ipam": {
+            "type": "static",
+            "addresses": [{"address": "10.200.83.5/24"}, {"address": "fd00:83::5/64"}],
+        },
+    },
+    "the default gateway, of which nobody says": {
+        "isDefaultGateway": True,
+        "ipam": {"type": "static", "addresses": [{"address": "10.200.84.77/26"}]},
+    },
+    "a gateway that is said, and is none": {
+        "isGateway": False,
+        "ipam": {
+            "type": "static",
+            "addresses": [{"address": "10.200.85.5/24", "gateway": "10.200.85.9"}],
+            "routes": [
+                {"dst": "10.1.0.0/16"},
+                {"dst": "10.2.0.0/16", "gw": "10.200.85.8"},
+            ],
+        },
+    },
+    "pods that speak with themselves": {
+        "isGateway": True,
+        "hairpinMode": True,
+        "mtu": 1400,
+        "ipam": {"ranges": [[{"subnet": "10.200.86.0/24"}]]},
+    },
+    "a bridge that hears everything": {
+        "isGateway": True,
+        "promiscMode": True,
+        "ipam": {"ranges": [[{"subnet": "10.200.87.0/24"}]]},
+    },
     "a default route that is there already": {
         "isDefaultGateway": True,
         "ipam": {
@@ -127,6 +160,19 @@ def _routes(namespace: str) -> list[str]:
     )
 
 
+def _links() -> dict[str, Any]:
+    """How the bridge and the two ends of the pair are set."""
+    [bridge] = _inside(HOST, "link", "show", "answers0")
+    [port] = _inside(HOST, "-details", "link", "show", "master", "answers0")
+    [pod] = _inside("answers-pod", "link", "show", "eth0")
+    return {
+        "hears everything": "PROMISC" in bridge["flags"],
+        "hairpin": bool(port["linkinfo"]["info_slave_data"]["hairpin"]),
+        "up": ["UP" in link["flags"] for link in (bridge, port, pod)],
+        "mtu": [link["mtu"] for link in (port, pod)],
+    }
+
+
 def _rules() -> list[str]:
     printed = [
         subprocess.run(
@@ -170,6 +216,7 @@ def answers(folder: Path, who: str) -> Iterator[Answer]:
                     "bridge": _addresses(HOST, "answers0"),
                     "inside": _addresses("answers-pod", "eth0"),
                     "ways out": _routes("answers-pod"),
+                    "links": _links(),
                     "rules": _rules(),
                 },
             )

@@ -124,6 +124,12 @@ MACHINES: tuple[tuple[str, Object, Any, Object, tuple[Object, ...]], ...] = (
             comes("a-thousandth-more", own("2001m")),
             comes("two-in-thousandths", own("2000m")),
             comes("two-for-all", {}, {}, **own("2")),
+            comes(
+                "own-and-for-all",
+                own("1"),
+                own("2"),
+                **resources(limit_cpu="4", limit_memory="4Mi"),
+            ),
         ),
     ),
 )

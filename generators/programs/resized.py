@@ -124,6 +124,11 @@ STEPS: tuple[Object, ...] = (
     wishes("web", "as much as before", c0=resources(cpu="10m")),
     goes("filler", "first", "second"),
     goes("first", "second"),
+    wishes("second", "more than is left now", c0=resources(cpu="1100m")),
+    wishes("second", "what it has, after all", c0=resources(cpu="700m")),
+    wishes("second", "more than is left once more", c0=resources(cpu="1100m")),
+    wishes("second", "what can never be", c0=resources(cpu="900")),
+    wishes("second", "less than it has", c0=resources(cpu="600m")),
 )
 """Two CPUs are enough for all of it."""
 ONE = resources(cpu="1", memory="64Mi", limit_cpu="1", limit_memory="64Mi")

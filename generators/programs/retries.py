@@ -6,6 +6,8 @@ from __future__ import annotations
 
 import json
 import os
+import socket
+import struct
 import subprocess
 import tempfile
 import threading
@@ -18,7 +20,7 @@ from typing import Any
 from generators.programs.answer import Answer
 from generators.programs.kubectl import version_of
 
-HANGS_UP = 0
+HANGS_UP, RESETS, NONSENSE = 0, -1, -2
 METHODS = {"create token": "POST"}
 CASES: tuple[tuple[str, list[tuple[int, str]]], ...] = (
     ("429 twice, a second each", [(429, "1"), (429, "1"), (200, "")]),
@@ -32,6 +34,8 @@ CASES: tuple[tuple[str, list[tuple[int, str]]], ...] = (
     ("429, a date", [(429, "Wed, 21 Oct 2026 07:28:00 GMT"), (200, "")]),
     ("hangs up once", [(HANGS_UP, ""), (200, "")]),
     ("hangs up for ever", [(HANGS_UP, "")] * 20),
+    ("resets the connection once", [(RESETS, ""), (200, "")]),
+    ("talks nonsense once", [(NONSENSE, ""), (200, "")]),
     *(
         (f"{what}, {verb}", script)
         for verb in METHODS
@@ -71,8 +75,14 @@ class _Handler(BaseHTTPRequestHandler):
         self.server.times.append(time.monotonic())
         self.rfile.read(int(self.headers.get("Content-Length") or 0))
         code, after = self.server.script.pop(0)
-        if code == HANGS_UP:
+        if code <= 0:
             self.close_connection = True
+            if code == RESETS:
+                gone = struct.pack("ii", 1, 0)
+                self.connection.setsockopt(socket.SOL_SOCKET, socket.SO_LINGER, gone)
+                self.connection.close()
+            elif code == NONSENSE:
+                self.wfile.write(b"good morning\r\n\r\n")
             return
         body = json.dumps(VERSION).encode()
         self.send_response(code)

@@ -158,8 +158,9 @@ def test_the_condition_keeps_its_time_while_it_keeps_its_value() -> None:
     assert expected_pod_count(pdb, [], lambda pod, reference: None) == (0, 1, [])
 
 
-def test_a_pod_that_leaves_the_selection_is_counted_no_more() -> None:
-    """The controller knows by what the pod was; a promise that nobody kept it forgets in two minutes, all by itself."""
+def test_a_pod_that_leaves_the_selection_is_counted_until_something_else_happens() -> None:
+    """The controller asks whose the pod is now, and not whose it was; a promise that nobody kept it forgets in two minutes, all by
+    itself."""
 
     async def main() -> None:
         meta = {"name": "p", "namespace": "ns", "labels": {"app": "nginx"}}
@@ -179,6 +180,10 @@ def test_a_pod_that_leaves_the_selection_is_counted_no_more() -> None:
             await asyncio.sleep(DELETION_TIMEOUT + 2)
             assert counts() == (1, [])
             await stage.client.patch(PODS, "p", "ns", {"metadata": {"labels": {"app": "other"}}})
+            await asyncio.sleep(1)
+            assert counts() == (1, [])
+            changed = {"metadata": {"annotations": {"a": "b"}}}
+            await stage.client.patch(BUDGETS, "b", "ns", changed)
             await asyncio.sleep(1)
             assert counts() == (0, [])
 

@@ -20,6 +20,7 @@ from typing import Any
 import pytest
 
 import lifecycle
+from lifecycle.agreements.kubectl.printed import AGES, told
 from lifecycle.client.rest import Client
 from lifecycle.kubectl.command import run_kubectl
 from lifecycle.kubectl.kubeconfig import write
@@ -140,40 +141,12 @@ def both_of_them(home: Path) -> Iterator[Both]:
         yield asked
 
 
-AGES = re.compile(r"(?<=\s)(\d+[smh])+( \(\d+[smh] ago\))?(?=\s)")
-
-
-def shown(part: object) -> str:
-    """Without ages and how wide they are, and without the object that a failed template prints at length."""
-    return re.sub(r"(<age>|AGE) +", r"\1 ", AGES.sub("<age>", str(part))).partition(
-        "\tobject given to jsonpath engine was:"
-    )[0]
-
-
 def tidy(text: str) -> str:
     """Without what differs between the two namespaces, and without the steps of a rollout that one side may miss."""
     text = re.sub(r"\b(real|ours)(-\w+)?\b", "<ns>", AGES.sub("<age>", text))
     text = re.sub(r"(?i)Waiting for .*\n", "", text)
     text = "".join(sorted(text.splitlines(keepends=True))) if text.startswith("Listing") else text
     return re.sub(r"[0-9a-f]{8,10}(?=\n|$)", "<hash>", text)
-
-
-OWN = (
-    (r"[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}", "<uid>"),
-    (r"\d{4}-\d\d-\d\dT[\d:]+Z", "<time>"),
-    (r'resourceVersion"?: ?"\d+"', "<revision>"),
-    (r'resourceVersion":"\d+"', "<revision>"),
-    (r"(?<=, was )\d+", "<revision>"),
-)
-"""What no two objects share."""
-
-
-def told(answer: Sequence[object], home: Path) -> list[str]:
-    """Without what differs from moment to moment: where files are, times, and the random parts of names."""
-    parts = [shown(part).replace(str(home), "HOME") for part in answer]
-    for pattern, name in ((r"(?m)^[EFW]\d{4} .*?\] ", ""), (r"(?<=web-)\w+-\w{5}\b", "<random>"), *OWN):
-        parts = [re.sub(pattern, name, part) for part in parts]
-    return parts
 
 
 def recorded_answers(path: Path, asked: Mapping[str, str], both: Both) -> dict[str, list[str]]:
@@ -187,14 +160,25 @@ def recorded_answers(path: Path, asked: Mapping[str, str], both: Both) -> dict[s
     return dict(json.loads(path.read_text()))
 
 
+def lying_in(home: Path) -> dict[str, str]:
+    """The files that lines speak of, by their names in that folder."""
+    names = {path: str(path.relative_to(home)) for path in home.rglob("*") if path.is_file() and not path.is_symlink()}
+    return {
+        name: path.read_text()
+        for path, name in names.items()
+        if name != "config" and not name.startswith(("real/", "ours/"))
+    }
+
+
 def keep_on_tape(kept: Mapping[str, list[str]], asked: Mapping[str, str], both: Both) -> None:
     """Those lines on tape that are answered by commands and a server alone, and not by kubeconfigs, or by what goes on."""
     tape = Tape(LINES)
     tape.forget(kept)
+    tape.files |= lying_in(both.home)
     for line, whole in asked.items():
         answer, recorder = both.ours_on_tape(whole)
         if told(answer, both.home) == kept[line] and recorder.whole:
-            tape.add(line, time.time(), kept[line], recorder)
+            tape.add(line, shlex.split(whole), time.time(), kept[line], recorder)
             if not tape.plays(line, both.argv(whole), lambda answer: told(answer, both.home)):
                 tape.forget([line])
     tape.write()

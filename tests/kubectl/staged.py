@@ -27,6 +27,7 @@ from urllib.parse import parse_qs, urlsplit
 
 import pytest
 
+from lifecycle.agreements.kubectl.printed import told
 from lifecycle.api.http.wire import Request, Response, WatchFrame
 from lifecycle.api.loop.clock import run_virtual
 from lifecycle.api.protobuf import decode, is_protobuf
@@ -35,7 +36,6 @@ from lifecycle.kubectl.command import run_kubectl
 from lifecycle.kubectl.describe import moments
 from lifecycle.kubectl.main import main
 from tests.conftest import find_kubectl, unavailable
-from tests.kubectl.beside import told
 from tests.kubectl.fake_server import FakeServer
 
 NOW = 1780000000.0

@@ -11,25 +11,20 @@ import hashlib
 import json
 from collections.abc import Callable, Iterable, Sequence
 from contextlib import suppress
-from pathlib import Path
 from typing import Any
 
+from lifecycle.agreements.kubectl.printed import DESCRIPTIONS, NotOnTape, asked, tape_of
+from lifecycle.agreements.kubectl.printed import LINES as TAPED
+from lifecycle.agreements.kubectl.printed import Tape as TakenTape
 from lifecycle.api.http.wire import Request, Response
 from lifecycle.client.rest import Transport
 from lifecycle.kubectl.discovery.discovery_client import document_of
 from tests.kubectl.fake_server import kubectl
 
-DESCRIBED = Path(__file__).parent / "real_descriptions.json.gz"
+DESCRIBED = tape_of(DESCRIPTIONS)
 """Descriptions by kubectl 1.36. Written anew with `RECORD_KUBECTL=1 pytest tests/kubectl/test_describe_beside_real_kubectl.py`."""
-LINES = Path(__file__).parent / "real_lines.json.gz"
+LINES = tape_of(TAPED)
 """What else it was asked, in the same way."""
-
-
-def asked(request: Request) -> str:
-    """What makes a request the one it is: `GET /api/v1/pods?limit=500 as=Table`. How its parameters are ordered does not."""
-    query = "&".join(f"{key}={value}" for key in sorted(request.query) for value in request.query[key])
-    form = " as=Table" if "as=Table" in request.headers.get("accept", "") else ""
-    return f"{request.method} {request.path}{query and '?' + query}{form}"
 
 
 class Recorder:
@@ -54,21 +49,13 @@ class Recorder:
         await self.inner.close()
 
 
-class Tape:
-    """The file: what was said to each line, and what was heard meanwhile."""
+class Tape(TakenTape):
+    """The file, to be written."""
 
-    def __init__(self, path: Path) -> None:
-        self.path = path
-        self.lines: dict[str, dict[str, Any]] = {}
-        self.answers: dict[str, Any] = {}
-        if path.exists():
-            document = json.loads(gzip.decompress(path.read_bytes()))
-            self.lines, self.answers = document["lines"], document["answers"]
-
-    def add(self, line: str, now: float, said: list[Any], recorder: Recorder) -> None:
-        """One line more. `now`: where the clock stood, in seconds since 1970."""
+    def add(self, line: str, argv: Sequence[str], now: float, said: list[Any], recorder: Recorder) -> None:
+        """One line more; in `argv` a folder is called HOME. `now`: where the clock stood, in seconds since 1970."""
         heard = [[request, status, self._kept(answer), warning] for request, status, answer, warning in recorder.heard]
-        self.lines[line] = {"now": now, "said": said, "heard": heard}
+        self.lines[line] = {"argv": list(argv), "now": now, "said": said, "heard": heard}
 
     def forget(self, lines: Iterable[str]) -> None:
         """Lines that are recorded anew, or cannot be played; and the answers that only they have heard."""
@@ -84,7 +71,10 @@ class Tape:
             AssertionError: it asks for something else.
         """
         player = self.player(line)
-        code, out, err, _ = kubectl(list(argv), server=player)
+        try:
+            code, out, err, _ = kubectl(list(argv), server=player)
+        except NotOnTape as request:
+            raise AssertionError(f"{request} was not asked then") from None
         assert player.left == [], "asked then, and not now"
         return code, out, err
 
@@ -103,37 +93,9 @@ class Tape:
         self.answers[key] = answer
         return key
 
-    def _answer(self, key: str) -> dict[str, Any]:
-        answer: dict[str, Any] = self.answers[key]
-        return {**answer, "items": [self._answer(item) for item in answer["items"]]} if "items" in answer else answer
-
     def write(self) -> None:
         """Into the file; the same tape is the same file."""
-        document = json.dumps({"lines": self.lines, "answers": self.answers}, ensure_ascii=False, sort_keys=True)
+        document = json.dumps(
+            {"lines": self.lines, "answers": self.answers, "files": self.files}, ensure_ascii=False, sort_keys=True
+        )
         self.path.write_bytes(gzip.compress(document.encode(), mtime=0))
-
-    def player(self, line: str) -> Player:
-        """Somebody who answers as the server did then."""
-        heard = self.lines[line]["heard"]
-        return Player([(request, status, self._answer(key), warning) for request, status, key, warning in heard])
-
-
-class Player:
-    """A transport that answers from a tape; each answer once, for who asks again may hear something else.
-
-    A request that is not on the tape, or not as often, fails: the command asked for something that it did not need.
-    """
-
-    def __init__(self, heard: list[tuple[str, int, Any, str]]) -> None:
-        self.left = heard
-
-    async def round_trip(self, request: Request) -> Response:
-        wanted = asked(request)
-        found = next((entry for entry in self.left if entry[0] == wanted), None)
-        assert found is not None, f"{wanted} was not asked then; what is left: {[entry[0] for entry in self.left]}"
-        self.left.remove(found)
-        _, status, document, warning = found
-        return Response(status=status, obj=document, headers={"warning": warning} if warning else {})
-
-    async def close(self) -> None:
-        """Nothing to close."""

@@ -12,7 +12,8 @@ from pathlib import Path
 
 import pytest
 
-from tests.kubectl.beside import Answer, Both, shown, tidy
+from lifecycle.agreements.kubectl.printed import shown
+from tests.kubectl.beside import Answer, Both, tidy
 
 READ = """
 get pods

@@ -10,6 +10,7 @@ import base64
 import json
 import os
 import re
+import shlex
 import time
 from ipaddress import ip_address
 from pathlib import Path
@@ -295,9 +296,9 @@ def kept(both: Both, line: str, real: Answer) -> bool:
     said, recorder = both.ours_on_tape(whole(line))
     if said == real:
         tape = Tape(DESCRIBED)
-        tape.add(
-            line, moments.Clock().now(), [part.replace(str(both.home), "HOME") for part in map(str, real)], recorder
-        )
+        argv = shlex.split(whole(line).replace(str(MANIFESTS), "HOME/described"))
+        spoken = [part.replace(str(both.home), "HOME") for part in map(str, real)]
+        tape.add(line, argv, moments.Clock().now(), spoken, recorder)
         tape.write()
     return said == real
 

@@ -12,7 +12,8 @@ from pathlib import Path
 
 import pytest
 
-from tests.kubectl.beside import OWN, Answer, Both, recorded_answers, shown, tidy, told
+from lifecycle.agreements.kubectl.printed import OWN, shown, told
+from tests.kubectl.beside import Answer, Both, recorded_answers, tidy
 
 RECORDED = Path(__file__).parent / "real_answers.json"
 """Each line's exit code, stdout and stderr from kubectl 1.36. Written anew with `RECORD_KUBECTL=1 pytest …`."""
@@ -39,6 +40,7 @@ FILES = {
     "- {apiVersion: v1, kind: ServiceAccount, metadata: {name: l2}}\n",
     "partial.yaml": "---\n".join(CONFIG % name for name in ("good", "BAD_NAME", "good2")),
     "words.yaml": CONFIG % "on",
+    "long.yaml": DEPLOYMENT.replace("name: dep,", f"name: {'long-' * 14}x,"),
     "nokind.yaml": "apiVersion: v1\nmetadata: {name: x}\n",
     "noname.yaml": "apiVersion: v1\nkind: ConfigMap\n",
     "generated.yaml": "apiVersion: v1\nkind: ConfigMap\nmetadata: {generateName: gen-}\n",
@@ -260,6 +262,33 @@ rollout status deploy -l app=nope
 rollout status deploy web --revision=-3
 rollout restart svc/web
 rollout resume pods
+rollout history deployment web
+rollout history deploy/web --revision=1
+rollout history deploy/web --revision=7
+rollout history deploy/web -o name
+rollout history pod/lonely
+rollout status deployment web
+rollout undo deployment web --dry-run=client
+expose deployment web --port=80 --name=x --dry-run=client -o yaml
+expose deployment web --dry-run=client -o yaml
+expose deployment web --port=80,443 --target-port=8080 --name=x --dry-run=client -o json
+expose deployment web --port=80 --type=NodePort --protocol=UDP --name=x --dry-run=client -o yaml
+expose deployment web --port=80 --cluster-ip=None --session-affinity=ClientIP --name=x -l a=b --dry-run=client -o yaml
+expose pod lonely --port=80 --selector=c=d --external-ip=1.2.3.4 --dry-run=client -o json
+expose pod lonely --port=80 --dry-run=client -o yaml
+expose pod lonely --dry-run=client
+expose svc web --port=81 --name=y --dry-run=client -o yaml
+expose configmap settings --port=80 --dry-run=client
+expose -f HOME/long.yaml --port=80 --dry-run=client -o yaml
+apply -f HOME/dep.yaml --force-conflicts
+apply -f HOME/dep.yaml --server-side --dry-run=client
+apply -f HOME/dep.yaml --force --dry-run=server
+apply -f HOME/dep.yaml --server-side --force
+apply -f HOME/dep.yaml --subresource=status
+apply -f HOME/generated.yaml
+apply -f HOME/noname.yaml --server-side
+apply -f HOME/dep.yaml x
+apply
 """.strip().splitlines()
 
 

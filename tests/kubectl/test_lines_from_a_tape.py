@@ -10,6 +10,7 @@ from pathlib import Path
 
 import pytest
 
+from lifecycle.agreements.kubectl.printed import told
 from tests.kubectl import beside
 from tests.kubectl import test_lines_beside_real_kubectl as lines
 from tests.kubectl import test_manifests_beside_real_kubectl as manifests
@@ -35,4 +36,4 @@ def home(tmp_path_factory: pytest.TempPathFactory) -> Path:
 @pytest.mark.parametrize("line", TAPE.lines)
 def test_the_same_is_said_and_asked(line: str, home: Path) -> None:
     argv = [word.replace("HOME", str(home)) for word in shlex.split(ASKED[line])]
-    assert beside.told(TAPE.play(line, argv), home) == TAPE.lines[line]["said"]
+    assert told(TAPE.play(line, argv), home) == TAPE.lines[line]["said"]

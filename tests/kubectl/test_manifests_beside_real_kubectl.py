@@ -7,7 +7,8 @@ from pathlib import Path
 
 import pytest
 
-from tests.kubectl.beside import Both, recorded_answers, told
+from lifecycle.agreements.kubectl.printed import told
+from tests.kubectl.beside import Both, recorded_answers
 
 RECORDED = Path(__file__).parent / "real_manifest_answers.json"
 """Each line's exit code, stdout and stderr from kubectl 1.36. Written anew with `RECORD_KUBECTL=1 pytest …`."""

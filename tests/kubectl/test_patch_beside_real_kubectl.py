@@ -7,7 +7,8 @@ from collections.abc import Iterator
 
 import pytest
 
-from tests.kubectl.beside import OWN, Answer, Both, shown, tidy
+from lifecycle.agreements.kubectl.printed import OWN, shown
+from tests.kubectl.beside import Answer, Both, tidy
 
 FILES = {
     "patched.yaml": "apiVersion: v1\nkind: ConfigMap\nmetadata: {name: patched}\ndata: {a: b, c: d}\n",

@@ -9,7 +9,8 @@ from pathlib import Path
 
 import pytest
 
-from tests.kubectl.beside import Both, recorded_answers, told
+from lifecycle.agreements.kubectl.printed import told
+from tests.kubectl.beside import Both, recorded_answers
 from tests.kubectl.test_lines_beside_real_kubectl import DEPLOYMENT, FILES
 from tests.kubectl.test_templates_beside_real_kubectl import DEPLOYMENT as MADE
 from tests.kubectl.test_templates_beside_real_kubectl import quoted

@@ -9,7 +9,8 @@ from pathlib import Path
 
 import pytest
 
-from tests.kubectl.beside import Both, recorded_answers, told
+from lifecycle.agreements.kubectl.printed import told
+from tests.kubectl.beside import Both, recorded_answers
 
 RECORDED = Path(__file__).parent / "real_template_answers.json"
 """Each template's exit code, stdout and stderr from kubectl 1.36. Written anew with `RECORD_KUBECTL=1 pytest …`."""

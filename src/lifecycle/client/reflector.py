@@ -36,6 +36,8 @@ from lifecycle.client.store import meta_namespace_key
 log = logging.getLogger(__name__)
 
 INITIAL_EVENTS_END = "k8s.io/initial-events-end"
+PAGE_SIZE = 500
+"""Objects that are asked for at once."""
 MIN_WATCH_TIMEOUT = 300
 VERY_SHORT_WATCH = 1.0
 UNAUTHORIZED, FORBIDDEN = 401, 403
@@ -196,11 +198,31 @@ class Reflector:
         self.last_sync_resource_version = answer["metadata"].get("resourceVersion", "")
 
     async def _get_list(self, revision: str) -> Object:
+        """In pages, where any state will do or only the newest: what a server has in
+        its cache it gives at once all the same. If the state that the pages are of is
+        forgotten in between, all at once. Upstream: `ListPager`.
+        """
+        limit = PAGE_SIZE if revision in ("", "0") else 0
+        answer = await self._get_page(revision, limit)
+        items: list[Object] = list(answer.get("items") or ())
+        while cont := answer["metadata"].get("continue"):
+            try:
+                answer = await self._get_page("", limit, cont)
+            except StatusError as error:
+                if error.code != GONE:
+                    raise
+                return await self._get_page(revision, 0)
+            items += answer.get("items") or ()
+        return {**answer, "items": items}
+
+    async def _get_page(self, revision: str, limit: int, cont: str = "") -> Object:
         return await self._client.list(
             self._resource,
             self._namespace,
             label_selector=self._label_selector,
             field_selector=self._field_selector,
+            limit=limit,
+            cont=cont,
             resource_version=revision,
         )
 

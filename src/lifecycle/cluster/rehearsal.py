@@ -23,7 +23,7 @@ from typing import Any, TypeVar
 
 from lifecycle.api.http.wire import Object, Request, Response, UserInfo, WatchFrame
 from lifecycle.api.late_import import IN_A_TAB
-from lifecycle.api.loop.clock import run_virtual
+from lifecycle.api.loop.clock import VIRTUAL_EPOCH, run_virtual
 from lifecycle.api.resources import resource
 from lifecycle.client.rest import Client, Transport
 from lifecycle.cluster.cluster import Cluster
@@ -199,11 +199,11 @@ def rehearse(
     return on_virtual_time(main())
 
 
-def on_virtual_time(coroutine: Coroutine[Any, Any, T]) -> T:
+def on_virtual_time(coroutine: Coroutine[Any, Any, T], at: float = VIRTUAL_EPOCH) -> T:
     """`run_virtual`, also where a loop runs already: then in a thread of its own, where
     there are threads. The caller waits.
     """
     if IN_A_TAB or asyncio._get_running_loop() is None:
-        return run_virtual(coroutine)
+        return run_virtual(coroutine, at)
     with ThreadPoolExecutor(1, "rehearsal") as pool:
-        return pool.submit(run_virtual, coroutine).result()
+        return pool.submit(run_virtual, coroutine, at).result()

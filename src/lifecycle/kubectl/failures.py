@@ -102,8 +102,8 @@ class NoResourceError(NoMatchError):
 
 
 class ConnectionFailed(CommandError):
-    """No answer came. `kind`: refused, timeout, tls, dns, dial or eof; `host` is
-    `HOST:PORT`; the text is Go's, with method and URL.
+    """No answer came. `kind`: refused, timeout, tls, dns, dial, malformed (what came is
+    no HTTP) or eof; `host` is `HOST:PORT`; the text is Go's, with method and URL.
     """
 
     def __init__(self, message: str, kind: str, host: str) -> None:

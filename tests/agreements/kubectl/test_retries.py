@@ -8,4 +8,4 @@ from lifecycle.agreements.kubectl.retries import retries_agreement
 def test_ours_asks_again_as_often_as_the_real_one() -> None:
     table = retries_agreement()
     assert [f"{question}{difference}" for question, difference in table.unexplained] == []
-    assert len(table.computed) == 14
+    assert len(table.computed) == 16

@@ -8,4 +8,4 @@ from lifecycle.agreements.kubelet.cpus import cpu_agreement
 def test_the_same_cpus_for_the_same_pods() -> None:
     table = cpu_agreement()
     assert [f"{question}{difference}" for question, difference in table.unexplained] == []
-    assert len(table.computed) == 41
+    assert len(table.computed) == 42

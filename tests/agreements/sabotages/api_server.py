@@ -17,6 +17,7 @@ from lifecycle.agreements.apiserver.discovery import discovery_agreement, server
 from lifecycle.agreements.apiserver.flow_control import HEADER, SCENARIO, flow_control_agreement
 from lifecycle.agreements.apiserver.handler_chain import handler_chain_agreement
 from lifecycle.agreements.apiserver.initializers import initializers_agreement
+from lifecycle.agreements.apiserver.odd_objects import odd_objects_agreement
 from lifecycle.agreements.apiserver.queued import queuing_agreement
 from lifecycle.agreements.apiserver.resize import resize_agreement
 from lifecycle.agreements.apiserver.resource_handling import resource_handling_agreement
@@ -24,6 +25,7 @@ from lifecycle.agreements.apiserver.small_print import small_print_agreement
 from lifecycle.agreements.bare_server import BARE
 from lifecycle.agreements.etcd.keys_and_values import etcd_agreement
 from lifecycle.agreements.etcd.over_etcd import over_etcd_agreement
+from lifecycle.agreements.scheduler.in_a_row import in_a_row_agreement
 from lifecycle.agreements.scheduler.news import news_agreement
 from lifecycle.api.http.wire import RequestInfo, UserInfo
 from lifecycle.api.status import forbidden
@@ -394,6 +396,11 @@ JUDGED = (
         answers=(Answers("the server, asked for what is rare", "", server_answers(("small-print",), recording=BARE)),),
     ),
     Judged(
+        "odd_objects_agreement",
+        lambda: odd_objects_agreement(opened(BARE)),
+        answers=(Answers("the server, shown odd objects", "", server_answers(("odd-objects",), recording=BARE)),),
+    ),
+    Judged(
         "news_agreement",
         lambda: news_agreement(opened(BARE)),
         sabotages=(
@@ -413,6 +420,11 @@ JUDGED = (
             ),
         ),
         answers=(Answers("the server that the scheduler writes to", "", server_answers(("news",), recording=BARE)),),
+    ),
+    Judged(
+        "in_a_row_agreement",
+        lambda: in_a_row_agreement(opened(BARE)),
+        answers=(Answers("the server that pods in a row come to", "", server_answers(("in-a-row",), recording=BARE)),),
     ),
     Judged(
         "over_etcd_agreement",

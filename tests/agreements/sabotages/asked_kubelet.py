@@ -453,7 +453,7 @@ JUDGED = (
                     r"whole cores only \| (?!shares|one)",
                     r"one thread in each core \| (?!shares)",
                     r"nobody on what is reserved \| (?!shares)",
-                    r"more than one, and not whole \| (two|a-thousandth-more)",
+                    r"more than one, and not whole \| (two|a-thousandth-more|own-and)",
                 ),
                 because="from the first pod on that has CPUs of its own the others run elsewhere",
             ),

@@ -16,6 +16,7 @@ import pytest
 from lifecycle.agreements import request_counts
 from lifecycle.agreements.client.informers import WEATHER, informer_agreement
 from lifecycle.agreements.client.leader_election import LEASES, NAME, NAMESPACE, leader_election_agreement
+from lifecycle.agreements.client.questions_of_informers import informed_agreement
 from lifecycle.agreements.controllers.decisions import mirroring_agreement
 from lifecycle.agreements.proxy import services
 from lifecycle.agreements.proxy.services import recorded_slices, services_agreement
@@ -326,6 +327,17 @@ JUDGED = (
         "cost_agreement",
         lambda: cost_agreement(opened()),
         answers=(Answers("writes", "", more_writes),),
+    ),
+    Judged(
+        "informed_agreement",
+        informed_agreement,
+        answers=(
+            Answers(
+                "what is asked for",
+                "",
+                called("agreements.client.questions_of_informers._questions", lambda heard, *_: [*heard, {}]),
+            ),
+        ),
     ),
     Judged(
         "informer_agreement",

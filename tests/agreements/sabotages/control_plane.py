@@ -11,6 +11,7 @@ from lifecycle.agreements.bare_server import BARE
 from lifecycle.agreements.controllers.endpoint_slices import endpoint_slice_agreement
 from lifecycle.agreements.controllers.ownership import ownership_agreement
 from lifecycle.agreements.controllers.quotas import quota_agreement
+from lifecycle.agreements.controllers.small_loops import small_loops_agreement
 from tests.agreements.sabotages.api_server import server_answers
 from tests.agreements.sabotages.judged import Answers, Judged, Sabotage, called, opened
 from tests.claims.broken.breakage import Wrapped, constant, nothing
@@ -190,6 +191,20 @@ JUDGED = (
             ),
         ),
         answers=(Answers("the server that counts", "", server_answers(("quotas",), recording=BARE)),),
+    ),
+    Judged(
+        "small_loops_agreement",
+        lambda: small_loops_agreement(opened(BARE)),
+        sabotages=(
+            Sabotage(
+                "a claim is not told that its volume is unlike what it wants",
+                "controllers.persistentvolume.pv_controller.check_volume_satisfies_claim",
+                constant("nothing fits"),
+                notes("what by-name is told", "what by-mode is told"),
+                because="both ask for a volume by its name",
+            ),
+        ),
+        answers=(Answers("the server that the loops write to", "", server_answers(("small-loops",), recording=BARE)),),
     ),
     Judged(
         "keyed_list_agreement",

@@ -12,6 +12,7 @@ import pytest
 from lifecycle.agreements.kubectl import kubeconfig, recorded_kubeconfigs
 from lifecycle.agreements.kubectl.kubeconfig import CHANGES, QUESTIONS, kubeconfig_agreement, official_client_agreement
 from lifecycle.agreements.kubectl.kubectl_output import historical_agreement, kubectl_agreement, versions_agreement
+from lifecycle.agreements.kubectl.printed import printed_agreement
 from lifecycle.agreements.kubectl.published_schemas import published_schemas_agreement
 from lifecycle.agreements.kubectl.recorded_kubeconfigs import recorded_kubeconfig_agreement
 from lifecycle.agreements.kubectl.request_transport import journey, request_agreement, typed_again
@@ -129,7 +130,16 @@ JUDGED = (
                 "nobody asks again",
                 "kubectl.request.throttling.MAX_RETRIES",
                 0,
-                ("429 twice", "two seconds", "for ever", "503", "500, a second", "hangs up once$", "429, a second,"),
+                (
+                    "429 twice",
+                    "two seconds",
+                    "for ever",
+                    "503",
+                    "500, a second",
+                    "hangs up once$",
+                    "resets",
+                    "429, a second,",
+                ),
                 because="one number bounds them all",
             ),
             Sabotage(
@@ -147,6 +157,17 @@ JUDGED = (
                 called(
                     "agreements.kubectl.retries._asked", lambda seen, *_: {**seen, "requests": seen["requests"] + 1}
                 ),
+            ),
+        ),
+    ),
+    Judged(
+        "printed_agreement",
+        printed_agreement,
+        answers=(
+            Answers(
+                "lines",
+                "",
+                called("agreements.kubectl.printed._ours", lambda said, *_: {**said, "exit": "spoilt"}),
             ),
         ),
     ),

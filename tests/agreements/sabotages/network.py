@@ -13,6 +13,7 @@ from lifecycle.agreements.cni.plugin_answers import plugins_agreement
 from lifecycle.agreements.cni.pod_networking import pod_networking_agreement
 from lifecycle.agreements.dns_answers import dns_agreement
 from lifecycle.agreements.proxy.iptables_rules import iptables_agreement
+from lifecycle.agreements.proxy.odd_services import odd_services_agreement
 from tests.agreements.sabotages.judged import Answers, IsSpoilt, Judged, Sabotage, called, opened
 from tests.claims.broken.breakage import Wrapped, afterwards
 
@@ -49,6 +50,22 @@ def forgets_rules(monkeypatch: pytest.MonkeyPatch, spoilt: IsSpoilt) -> None:
         return "".join(lines)
 
     monkeypatch.setattr(iptables_rules.iptables_agreement, "__defaults__", (generate,))
+
+
+def forgets_rules_of_shapes(monkeypatch: pytest.MonkeyPatch, spoilt: IsSpoilt) -> None:
+    """The same, Service by Service."""
+    from lifecycle.agreements.proxy import odd_services
+
+    number = iter(range(1 << 30))
+    real = odd_services.generate_rules
+
+    def generate(*arguments: Any) -> str:
+        lines = real(*arguments).splitlines(keepends=True)
+        if spoilt(next(number)):
+            lines.remove(next(line for line in lines if line.startswith("-A KUBE-POSTROUTING")))
+        return "".join(lines)
+
+    monkeypatch.setattr(odd_services.odd_services_agreement, "__defaults__", (None, generate))
 
 
 def from_the_end(real: Any) -> Any:
@@ -107,6 +124,11 @@ JUDGED = (
         "iptables_agreement",
         lambda: iptables_agreement(opened()),
         answers=(Answers("rules, node by node", "", forgets_rules),),
+    ),
+    Judged(
+        "odd_services_agreement",
+        odd_services_agreement,
+        answers=(Answers("rules, Service by Service", "", forgets_rules_of_shapes),),
     ),
     Judged(
         "overlay_agreement",

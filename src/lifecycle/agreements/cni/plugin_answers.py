@@ -12,6 +12,7 @@ from __future__ import annotations
 
 import json
 import shlex
+from copy import deepcopy
 from ipaddress import ip_network
 from pathlib import Path
 from tempfile import TemporaryDirectory
@@ -56,12 +57,7 @@ def called(
 
 def our_bridge(parts: dict[str, Any]) -> dict[str, Any]:
     """What our bridge plugin makes of such a configuration."""
-    with TemporaryDirectory() as state:
-        ipam = {"type": "host-local", "dataDir": state, **parts["ipam"]}
-        decided = called(
-            {"cniVersion": "1.0.0", "name": NETWORK, "ipam": ipam}, "ADD", CONTAINER
-        )
-    host = PaperNetlink()
+    host, decided = PaperNetlink(), _decided(parts["ipam"])
     conf = {"name": NETWORK, "bridge": BRIDGE, **parts}
     pod, result = attach_on_paper(host, conf, decided)
     inside = pod.link("eth0").index
@@ -84,7 +80,34 @@ def our_bridge(parts: dict[str, Any]) -> dict[str, Any]:
         "bridge": [str(address) for address in host.addrs(host.link(BRIDGE).index)],
         "inside": [str(address) for address in pod.addrs(inside)],
         "ways out": sorted(ways_out),
+        "links": _links(host, pod),
         "rules": sorted(map(_normal, rules)),
+    }
+
+
+def _decided(ipam: dict[str, Any]) -> dict[str, Any]:
+    """What the plugin for addresses says, which goes on to the bridge: our host-local,
+    or one that says what it was told.
+    """
+    if ipam.get("type") == "static":
+        said = {"ips": ipam["addresses"], "routes": ipam.get("routes")}
+        return deepcopy({key: value for key, value in said.items() if value})
+    with TemporaryDirectory() as state:
+        own = {"type": "host-local", "dataDir": state, **ipam}
+        return called(
+            {"cniVersion": "1.0.0", "name": NETWORK, "ipam": own}, "ADD", CONTAINER
+        )
+
+
+def _links(host: PaperNetlink, pod: PaperNetlink) -> dict[str, Any]:
+    """How the bridge and the two ends of the pair are set."""
+    bridge, inside = host.link(BRIDGE), pod.link("eth0")
+    [port] = [link for link in host.links() if link.master == bridge.index]
+    return {
+        "hears everything": bool(bridge.promiscuity),
+        "hairpin": host.hairpin.get(port.index, False),
+        "up": [link.up for link in (bridge, port, inside)],
+        "mtu": [link.mtu for link in (port, inside)],
     }
 
 

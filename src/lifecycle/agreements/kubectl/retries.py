@@ -21,7 +21,14 @@ from lifecycle.kubectl.request.throttling import RetryTransport, TokenBucket
 
 QPS, BURST = 50.0, 300
 """Of a kubectl, if nobody says otherwise."""
-HANGS_UP = 0
+BROKEN = {
+    0: ("EOF", "eof"),
+    -1: ("read: connection reset by peer", "eof"),
+    -2: ('malformed HTTP status code "morning"', "malformed"),
+}
+"""A server that hangs up, resets the connection, or talks nonsense: what our transport
+says of it, and of which kind that is.
+"""
 
 
 class _Scripted:
@@ -32,11 +39,11 @@ class _Scripted:
         self.times: list[float] = []
 
     async def round_trip(self, request: Request) -> Response:
-        """Raises ConnectionFailed where the script hangs up."""
+        """Raises ConnectionFailed where the script has no answer."""
         self.times.append(asyncio.get_running_loop().time())
         code, after = self._script.pop(0)
-        if code == HANGS_UP:
-            raise ConnectionFailed("EOF", "eof", "127.0.0.1:1")
+        if code in BROKEN:
+            raise ConnectionFailed(*BROKEN[code], "127.0.0.1:1")
         return Response(code, {"retry-after": after} if after else {}, obj={})
 
     async def close(self) -> None:

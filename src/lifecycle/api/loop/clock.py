@@ -17,7 +17,7 @@ import selectors
 import time
 from collections.abc import Coroutine
 from datetime import UTC, datetime
-from functools import lru_cache
+from functools import lru_cache, partial
 from typing import Any, TypeVar
 
 from lifecycle.api.late_import import IN_A_TAB
@@ -153,21 +153,26 @@ class VirtualTimeLoop(_Loop):  # type: ignore[misc, valid-type]
     do.
     """
 
-    def __init__(self) -> None:
+    def __init__(self, at: float = VIRTUAL_EPOCH) -> None:
+        """`at`: what the clocks say in the beginning, in seconds since 1970."""
         self._jumping = _NobodyElse() if IN_A_TAB else _JumpingSelector()
+        self._jumping.elapsed = at - VIRTUAL_EPOCH
         super().__init__(self._jumping)
         self._clock_resolution = 1e-9
 
     def time(self) -> float:
-        """Virtual seconds since the loop was made."""
+        """Virtual seconds since the loop was made; or since `VIRTUAL_EPOCH`, if it was
+        made to begin at another moment.
+        """
         return self._jumping.elapsed
 
 
-def run_virtual(main: Coroutine[Any, Any, T]) -> T:
+def run_virtual(main: Coroutine[Any, Any, T], at: float = VIRTUAL_EPOCH) -> T:
     """Like `asyncio.run`, on virtual time; in a browser tab also within a step of the
-    tab's own loop, which runs always.
+    tab's own loop, which runs always. `at`: what the clocks say in the beginning.
     """
+    factory = partial(VirtualTimeLoop, at)
     if IN_A_TAB:
-        return run_within(main, VirtualTimeLoop)
-    with asyncio.Runner(loop_factory=VirtualTimeLoop) as runner:
+        return run_within(main, factory)
+    with asyncio.Runner(loop_factory=factory) as runner:
         return runner.run(main)

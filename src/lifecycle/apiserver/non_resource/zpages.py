@@ -33,8 +33,8 @@ HEAD = (
 def serve_page(
     request: Request, kind: str, page: Callable[[], str], body: Callable[[], Object]
 ) -> Response:
-    """The page, or the kind with this body in the form asked for. Raises StatusError
-    406.
+    """The page, or the kind with this body in the form asked for; or 406, in JSON also
+    for those who would rather have protobuf, which these pages do not speak.
     """
     header = request.headers.get("accept", "").strip() or "*/*"
     for clause in header.split(","):
@@ -62,9 +62,11 @@ def serve_page(
             content_type, encoded = encode({**head, **body()}, media_type)
             return Response(headers={"Content-Type": content_type}, body=encoded)
     accepted = ", ".join((JSON, YAML, "text/plain"))
-    raise failure(
+    refusal = failure(
         406, "NotAcceptable", f"only the following media types are accepted: {accepted}"
     )
+    content_type, encoded = encode(refusal.status, JSON)
+    return Response(406, {"Content-Type": content_type}, body=encoded)
 
 
 def delimiter(names: NameSource) -> str:

@@ -1,11 +1,13 @@
 """Keeps every disruption budget's status: how many of its pods may go now.
 
 Who evicts (the eviction API) or preempts (the scheduler) only reads the number; it is
-this controller that counts.
+this controller that counts. A pod's new labels say whose it is now; that it has left
+somebody is not noticed before something else happens there.
 
-Upstream: `pkg/controller/disruption/disruption.go` (`DisruptionController`, `trySync`,
-`failSafe`), v1.36. Left out: controllers known only by their scale subresource; stale
-`DisruptionTarget` conditions.
+Upstream: `pkg/controller/disruption/disruption.go` (`DisruptionController`,
+`updatePod`, `trySync`, `failSafe`), v1.36. Left out: that of several budgets of a pod
+only one, whichever upstream finds first, hears of it; controllers known only by their
+scale subresource; stale `DisruptionTarget` conditions.
 """
 
 from __future__ import annotations
@@ -75,7 +77,7 @@ class DisruptionController:
             update=lambda old, new: self._queue.add(meta_namespace_key(new)),
         )
         self._pods.add_event_handler(
-            add=self._pod, update=self._pod_updated, delete=self._pod
+            add=self._pod, update=lambda old, new: self._pod(new), delete=self._pod
         )
 
     async def run(self) -> None:
@@ -93,11 +95,6 @@ class DisruptionController:
         for pdb in self._budgets.indexer.list_namespace(pod["metadata"]["namespace"]):
             if self._selectors.of(pdb).matches(pod["metadata"].get("labels")):
                 self._queue.add(meta_namespace_key(pdb))
-
-    def _pod_updated(self, old: Object, new: Object) -> None:
-        if old["metadata"].get("labels") != new["metadata"].get("labels"):
-            self._pod(old)
-        self._pod(new)
 
     def _scale_of(self, pod: Object, reference: Object) -> tuple[str, int] | None:
         """A ReplicaSet's size is its Deployment's, if it has one: in a rollout several

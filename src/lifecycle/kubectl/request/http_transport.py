@@ -149,6 +149,13 @@ class HTTPTransport:
             ) from None
         except aiohttp.ClientConnectorError as error:
             raise self._not_connected(verb, error) from None
+        except aiohttp.ClientResponseError as error:
+            raise ConnectionFailed(
+                f"{verb}: net/http: HTTP/1.x transport connection broken: malformed"
+                f" HTTP response: {error.message}",
+                "malformed",
+                self._host,
+            ) from None
         except aiohttp.ClientError as error:
             raise ConnectionFailed(
                 (

@@ -5,7 +5,8 @@ what is stored; it is judged and shown in tables as v2.
 
 Upstream: `pkg/apis/autoscaling/v1/defaults.go`,
 `pkg/registry/autoscaling/horizontalpodautoscaler`, which serves both versions from one
-storage, v1.36.
+storage, v1.36. Left out: the order of metrics in a table of v1, where CPU stands last
+(upstream prints what is stored).
 """
 
 from __future__ import annotations
@@ -15,6 +16,10 @@ from dataclasses import replace
 from lifecycle.api.field_errors import FieldError
 from lifecycle.api.http.wire import Object
 from lifecycle.apiserver.apis.autoscaler_versions import (
+    BEHAVIOR,
+    CONDITIONS,
+    CURRENT_METRICS,
+    METRICS,
     to_v1,
     to_v2,
 )
@@ -84,5 +89,9 @@ STRATEGY = Strategy(
     subresources={
         "status": UpdateStrategy(_prepare_for_status_update, validate_status_update)
     },
-    printer=replace(v2.STRATEGY.printer, row=print_autoscaler),
+    printer=replace(
+        v2.STRATEGY.printer,
+        row=print_autoscaler,
+        internal_annotations=(METRICS, CURRENT_METRICS, CONDITIONS, BEHAVIOR),
+    ),
 )
