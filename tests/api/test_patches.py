@@ -526,3 +526,39 @@ def test_an_item_whose_key_is_no_scalar_is_compared_as_go_does():
     owners = {"metadata": {"ownerReferences": [{"uid": {}, "name": "x"}]}}
     with pytest.raises(PanicError, match="comparing uncomparable type"):
         strategic_merge_patch(doc, owners, schema_for("v1", "ConfigMap"))
+
+
+_names = st.sampled_from(["a", "b", "c", 1, True])
+_items = st.lists(
+    st.one_of(
+        st.builds(lambda name, value: {"type": name, "v": value}, _names, st.integers(0, 3)),
+        st.just({"type": "a", "$patch": "delete"}),
+        st.just({"v": 1}),
+        st.just("text"),
+    ),
+    max_size=4,
+)
+
+
+@given(_items, _items, _items, st.booleans())
+def test_a_list_that_stands_in_order_is_what_weaving_would_give(
+    merged: list[Any], patch: list[Any], server: list[Any], alike: bool
+) -> None:
+    if alike:  # by chance they hardly ever are
+        patch = [{**item, "v": 9} if isinstance(item, dict) else item for item in merged]
+
+    def ordered() -> Any:
+        try:
+            return strategic_lists.put_in_order(merged, patch, server, "type", strategic_lists.MAP)
+        except (StatusError, PanicError) as error:
+            return str(error)
+
+    with mock.patch.object(strategic_lists, "_stands_in_order", return_value=False):
+        woven = ordered()
+    assert ordered() == woven
+
+
+def test_a_list_that_stands_in_order_is_not_woven() -> None:
+    items = [{"type": name} for name in ("a", "b")]
+    with mock.patch.object(strategic_lists, "_partition", side_effect=AssertionError):
+        assert strategic_lists.put_in_order(items, items, [], "type", strategic_lists.MAP) == items

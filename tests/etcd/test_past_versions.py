@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 from lifecycle.api.loop.clock import run_virtual
 from lifecycle.etcd import memory
 from lifecycle.etcd.memory import MemoryStore
-from lifecycle.etcd.past_versions import LARGEST, WHOLE, PastVersions
+from lifecycle.etcd.past_versions import LARGEST, WHOLE, Difference, PastVersions
 from lifecycle.etcd.store import CompactedError, Event, KeyValue, prefix_end
 
 PODS = "/registry/pods/"
@@ -110,8 +110,8 @@ ACTIONS = st.lists(
 def test_a_store_that_packs_tells_the_past_like_one_that_does_not(actions: list[tuple[str, str]]) -> None:
     """The same writes; every key, range and watch at every revision."""
 
-    async def history(recent: int) -> list[object]:
-        memory.RECENT = recent
+    async def history(whole_bytes: int) -> list[object]:
+        memory.WHOLE_BYTES = whole_bytes
         store, told = MemoryStore(), list[object]()
         for number, (key, action) in enumerate(actions):
             if action == "put":
@@ -133,9 +133,9 @@ def test_a_store_that_packs_tells_the_past_like_one_that_does_not(actions: list[
         return told
 
     try:
-        assert run_virtual(history(recent=0)) == run_virtual(history(recent=1_000))
+        assert run_virtual(history(whole_bytes=0)) == run_virtual(history(whole_bytes=32 * 1024 * 1024))
     finally:
-        memory.RECENT = 1_000
+        memory.WHOLE_BYTES = 32 * 1024 * 1024
 
 
 def test_the_past_of_large_values_is_bounded_in_bytes(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -160,8 +160,10 @@ def test_the_past_of_large_values_is_bounded_in_bytes(monkeypatch: pytest.Monkey
     run_virtual(main())
 
 
-def test_what_the_store_counts_is_what_it_holds() -> None:
+@pytest.mark.parametrize("whole", [0, 100_000, 300_000])
+def test_what_the_store_counts_is_what_it_holds(whole: int, monkeypatch: pytest.MonkeyPatch) -> None:
     """Superseded values, packed or not, after any number of writes, deletions and compactions."""
+    monkeypatch.setattr(memory, "WHOLE_BYTES", whole)
 
     async def main() -> None:
         store, rng = MemoryStore(history=1_500), random.Random(3)
@@ -173,6 +175,39 @@ def test_what_the_store_counts_is_what_it_holds() -> None:
                 await store.put(key, _pod(number, 300))
         live = sum(len(kv.value) for kv in store._live.values())
         assert store._past_bytes == sum(_held(versions) for versions in store._versions.values()) - live
-        assert 0 < store._past_bytes < 0.6 * 2_000 * len(_pod(1, 300))
+        assert 0 < store._past_bytes < 0.3 * 2_000 * len(_pod(1, 300)) + whole
+        assert store._whole_bytes == sum(size for *_, size in store._superseded) <= whole
+
+    run_virtual(main())
+
+
+def test_the_newest_of_the_past_stay_whole_as_far_as_there_is_room(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(memory, "WHOLE_BYTES", 10 * len(_pod(1)))
+
+    async def main() -> None:
+        store = MemoryStore()
+        for number in range(40):
+            await store.put(KEYS[0], _pod(number % 10))
+        packed = [type(kv.value) is Difference for kv in store._versions[KEYS[0]]._kvs]
+        past = packed[:-1]
+        assert not packed[-1]
+        assert past[-10:] == [False] * 10
+        assert past[-11] is True
+        assert [at + 1 for at, is_packed in enumerate(past[:-10]) if not is_packed] == [16]  # WHOLE
+
+    run_virtual(main())
+
+
+def test_one_write_packs_few_values_however_large_it_is(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(memory, "WHOLE_BYTES", 1_000_000)
+
+    async def main() -> None:
+        store = MemoryStore()
+        for number in range(100):
+            await store.put(KEYS[0], _pod(number))
+        for number in range(3):
+            await store.put(KEYS[1], _pod(number, 1_500_000))
+        packed = sum(type(kv.value) is Difference for kv in store._versions[KEYS[0]]._kvs)
+        assert 0 < packed <= 2 * memory.AT_ONCE
 
     run_virtual(main())

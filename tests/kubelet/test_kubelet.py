@@ -472,3 +472,22 @@ def test_an_image_that_cannot_be_had_is_said_so() -> None:
             assert {"Pulling", "Failed"} <= reasons
 
     run_virtual(main())
+
+
+def test_a_node_streams_the_lists_that_it_follows() -> None:
+    """As client-go does since 1.35: one request about its own pods and one about itself, each both list and watch."""
+    asked: list[tuple[str, str, str]] = []
+
+    async def note(request: Request) -> None:
+        selector = request.param("fieldSelector")
+        if request.method == "GET" and selector in ("spec.nodeName=lifecycle-worker", "metadata.name=lifecycle-worker"):
+            asked.append((request.path, request.param("watch"), request.param("sendInitialEvents")))
+
+    async def main() -> str:
+        async with small_cluster(nodes=ONE_NODE, first=note) as cluster:
+            await cluster.create_pod(nginx("plain"))
+            await asyncio.sleep(1)
+            return str((await cluster.pod("plain"))["status"]["phase"])
+
+    assert run_virtual(main()) == "Running"
+    assert sorted(asked) == [("/api/v1/nodes", "true", "true"), ("/api/v1/pods", "true", "true")]

@@ -36,7 +36,7 @@ def is_pod_available(pod: Object, min_ready_seconds: int, now: float) -> bool:
 
 def is_pod_terminal(pod: Object) -> bool:
     """Finished, one way or the other."""
-    return pod_phase(pod) in ("Succeeded", "Failed")
+    return (pod.get("status") or {}).get("phase") in ("Succeeded", "Failed")
 
 
 def is_pod_active(pod: Object) -> bool:

@@ -41,8 +41,12 @@ that of the API server's compactor.
 """
 MAX_PAST_BYTES = 64 * 1024 * 1024
 """Of values that are no longer the newest: the other bound."""
-RECENT = 1_000
-"""Revisions whose values stay whole: most who ask for the past ask for these."""
+WHOLE_BYTES = 32 * 1024 * 1024
+"""Of those values, so much stays whole, the newest. Most who ask for the past ask for
+these; and where much is written, most are forgotten before it would pay to pack them.
+"""
+AT_ONCE = 2
+"""Values that one write may have packed. It adds one at the most."""
 
 
 class MemoryStore:
@@ -62,6 +66,9 @@ class MemoryStore:
         self._versions: dict[str, PastVersions] = {}
         self._log: deque[tuple[int, str]] = deque()
         self._past_bytes = 0
+        self._superseded: deque[tuple[int, str, int]] = deque()
+        """Values that are whole still: which write made them past, and their bytes."""
+        self._whole_bytes = 0
         self._watches = Watches()
         self._leases = Leases(self._expire)
         self._leased: dict[int, set[str]] = {}
@@ -175,7 +182,11 @@ class MemoryStore:
             versions = self._versions[key] = PastVersions()
         versions.append(event.kv)
         self._log.append((self._revision, key))
-        self._past_bytes += len(event.prev.value) if event.prev is not None else 0
+        if event.prev is not None:
+            size = len(event.prev.value)
+            self._superseded.append((self._revision, key, size))
+            self._whole_bytes += size
+            self._past_bytes += size
         self._watches.tell(event)
         self._bound_the_past()
 
@@ -234,11 +245,14 @@ class MemoryStore:
         self._forget_before(revision)
 
     def _bound_the_past(self) -> None:
-        """After each write: what is no longer recent is kept as a difference, and what
-        is too much is forgotten.
+        """After each write: the oldest of what is too much to be kept whole is kept as
+        differences, and what is too much even so is forgotten.
         """
-        if len(self._log) > RECENT:
-            written, key = self._log[-RECENT - 1]
+        for _ in range(AT_ONCE):
+            if self._whole_bytes <= WHOLE_BYTES:
+                break
+            written, key, size = self._superseded.popleft()
+            self._whole_bytes -= size
             self._past_bytes -= self._versions[key].pack_before(written)
         if self._history and len(self._log) > 2 * self._history:
             self._forget_before(self._revision - self._history)
@@ -254,6 +268,8 @@ class MemoryStore:
             self._past_bytes -= versions.forget_before(revision)
             if not versions:
                 del self._versions[key]
+        while self._superseded and self._superseded[0][0] <= revision:
+            self._whole_bytes -= self._superseded.popleft()[2]
         self._compacted = revision
 
     async def close(self) -> None:

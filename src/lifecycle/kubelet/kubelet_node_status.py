@@ -139,7 +139,7 @@ class NodeRegistration:
         self._heard_of = asyncio.Event()
         selector = f"metadata.name={machine.name}"
         self._informer = SharedInformer(
-            client, resource("nodes"), field_selector=selector
+            client, resource("nodes"), field_selector=selector, use_watch_list=True
         )
         self._informer.add_event_handler(
             self._heard, lambda old, new: self._heard(new), self._deleted

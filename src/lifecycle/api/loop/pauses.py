@@ -41,7 +41,9 @@ class Pauses:
         self._time = loop.time
         self._rounds: _Rounds | None = None
         if not isinstance(loop, VirtualTimeLoop):
-            self._rounds = _of_loops.setdefault(loop, _Rounds())
+            self._rounds = _of_loops.get(loop)
+            if self._rounds is None:
+                self._rounds = _of_loops[loop] = _Rounds()
 
     async def pause(self) -> None:
         """Between two pieces: go on if this round's turn is not over, else wait."""

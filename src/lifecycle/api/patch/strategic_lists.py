@@ -143,6 +143,8 @@ def put_in_order(
     """`merged` with the items named in `patch_order` in that order, and the server's
     own woven in where they were.
     """
+    if _stands_in_order(merged, patch_order, server_order, key):
+        return merged
     by_patch, own = _partition(merged, patch_order, key)
     by_patch = _sorted_like(by_patch, patch_order, key, kind)
     own = _sorted_like(own, server_order, key, kind)
@@ -158,6 +160,36 @@ def put_in_order(
             out.append(by_patch[j])
             j += 1
     return [*out, *own[i:], *by_patch[j:]]
+
+
+def _stands_in_order(
+    merged: list[Any], patch_order: list[Any], server_order: list[Any], key: str
+) -> bool:
+    """Whether the patch names each item once, as they stand: a client that writes a
+    list whole does so, and there is nothing to weave.
+    """
+    names = _names(merged, key)
+    return (
+        names is not None
+        and len(set(names)) == len(names)
+        and names == _names(patch_order, key)
+        and _names(server_order, key) is not None
+    )
+
+
+def _names(items: list[Any], key: str) -> list[str] | None:
+    """The merge keys of items that are plain objects with a text for a key; None if
+    there are others.
+    """
+    names = []
+    for item in items:
+        if type(item) is not dict or DIRECTIVE in item:
+            return None
+        name = item.get(key)
+        if type(name) is not str:
+            return None
+        names.append(name)
+    return names
 
 
 def _partition(

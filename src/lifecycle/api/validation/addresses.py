@@ -44,6 +44,7 @@ def parse_ip(text: str) -> Address | None:
         return None
 
 
+@short_lru_cache(8192)
 def is_go_ip(text: str) -> bool:
     """Does today's Go read it as an address: without zone, and without zeros in front
     of what is decimal? Upstream: `net.ParseIP`.

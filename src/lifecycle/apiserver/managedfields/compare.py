@@ -81,10 +81,11 @@ def compare(t: Type, old: Any, new: Any) -> tuple[Fields, Fields]:
     Raises ValueError for list items without their keys.
     """
     if not t.leaf and (old or new):
-        kinds = {type(value) for value in (old, new) if value is not None}
-        if kinds == {dict}:
+        kind = type(old if new is None else new)
+        alike = old is None or type(old) is kind
+        if alike and kind is dict:
             return _dicts(t, old or {}, new or {})
-        if kinds == {list} and t.shape in (KEYED, SET):
+        if alike and kind is list and t.shape in (KEYED, SET):
             return _lists(t, _by_key(t, old or []), _by_key(t, new or []))
     if same_value(old, new):
         return LEAF, LEAF
@@ -98,11 +99,16 @@ def _dicts(t: Type, old: dict[str, Any], new: dict[str, Any]) -> tuple[Fields, F
     changed: Fields = {}
     gone: Fields = {}
     struct = t.shape == STRUCT
-    for name in sorted(new):
-        value = new[name]
-        before = old.get(name, _ABSENT)
-        if before is value or (not t.loose and before == value):
-            continue
+    # most is as it was, and only what differs is put in order
+    loose = t.loose
+    different = [
+        name
+        for name, value in new.items()
+        if (before := old.get(name, _ABSENT)) is not value
+        and (loose or before != value)
+    ]
+    for name in sorted(different):
+        value, before = new[name], old.get(name, _ABSENT)
         if struct:
             known = t.field(name)
             if known is None:
@@ -110,13 +116,13 @@ def _dicts(t: Type, old: dict[str, Any], new: dict[str, Any]) -> tuple[Fields, F
             element, child = known
         else:
             element, child = f"f:{name}", t.element
-        if t.loose and not child.loose and before == value:
+        if loose and not child.loose and before == value:
             continue
         if before is _ABSENT:
             changed[element] = whole(child, value)
         else:
             _enter(child, element, before, value, changed, gone)
-    if len(old) + len(changed) > len(new) or not old.keys() <= new.keys():
+    if not old.keys() <= new.keys():
         for name in sorted(old.keys() - new.keys()):
             if struct:
                 known = t.field(name)

@@ -81,7 +81,7 @@ class Type:
         """Path element and type of a struct's field; None for one that it does not
         know, unless it keeps those.
         """
-        known = self.fields.get(name)
+        known = (self._fields or self.fields).get(name)
         if known is None and self._schema is not None and self._schema.preserve_unknown:
             return f"f:{name}", DEDUCED
         return known

@@ -58,12 +58,18 @@ def with_parts_of(old: Object, new: Object, depth: int = DEPTH) -> Object:
     """The new version, with the old one's lists and maps in the places of those that
     say the same, in the same order. What is handed in does not change.
     """
-    return {key: _part(value, old.get(key), depth) for key, value in new.items()}
+    return {
+        key: _part(value, old.get(key), depth) if type(value) in _WITH_PARTS else value
+        for key, value in new.items()
+    }
+
+
+_WITH_PARTS = frozenset({dict, list})
 
 
 def _part(new: Any, old: Any, depth: int) -> Any:
     kind = type(new)
-    if kind not in (dict, list) or new is old or kind is not type(old):
+    if new is old or kind is not type(old) or kind not in _WITH_PARTS:
         return new
     if new == old and fast_json.dumps(new) == fast_json.dumps(old):
         return old  # the second question, as 1 and true are equal in Python

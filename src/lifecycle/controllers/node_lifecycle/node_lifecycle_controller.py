@@ -16,6 +16,7 @@ from __future__ import annotations
 
 import asyncio
 import logging
+from typing import NamedTuple
 
 from lifecycle.api.conditions import get_condition, update_pod_condition
 from lifecycle.api.http.wire import Object
@@ -83,6 +84,7 @@ class NodeLifecycleController:
         self.zone_states: dict[str, ZoneState] = {}
         self._zones: dict[str, ZoneQueue] = {}
         self._may_taint: set[str] = set()
+        self._said: dict[str, _Said] = {}
         self._timers: dict[str, asyncio.TimerHandle] = {}
         self._retry: set[str] = set()
         self._nodes.add_event_handler(
@@ -186,28 +188,31 @@ class NodeLifecycleController:
             await asyncio.sleep(NODE_MONITOR_PERIOD)
 
     async def monitor_node_health(self) -> None:
-        """One look at every node."""
+        """One look at every node. Most say what they said the last time: of a version
+        that is known only the silence is new.
+        """
         ready_in: dict[str, list[bool]] = {}
         nodes = self._nodes.indexer.list()
+        before, self._said = self._said, {}
         for node in nodes:
-            was_ready = _is_ready(node)
-            is_ready = await self._update_health(node, was_ready)
-            if EXCLUDE_DISRUPTION not in (node["metadata"].get("labels") or {}):
-                ready_in.setdefault(zone_key(node), []).append(is_ready)
             name = node["metadata"]["name"]
+            said = before.get(name)
+            if said is None or said.node is not node:
+                said = _what_it_says(node)
+            self._said[name] = said
+            was_ready, zone = said.is_ready, said.zone
+            is_ready = await self._update_health(node, was_ready)
+            if said.counts:
+                ready_in.setdefault(zone, []).append(is_ready)
             if not is_ready and was_ready:
                 self._event(
                     node, "NodeNotReady", f"Node {name} status is now: NodeNotReady"
                 )
             if (not is_ready and was_ready) or name in self._retry:
                 await self._mark_pods_not_ready(name)
-            if (
-                execute_taint(node) is not None
-                and not has_execute_taint(node)
-                and name not in self._may_taint
-            ):
+            if said.lacks_taint and name not in self._may_taint:
                 self._zone_of(node).add(name)
-                self._arm(zone_key(node))
+                self._arm(zone)
         await self._handle_disruption(ready_in, nodes)
 
     async def _update_health(self, node: Object, was_ready: bool) -> bool:
@@ -267,8 +272,10 @@ class NodeLifecycleController:
 
     def _arm(self, zone: str) -> None:
         """One timer per zone, for the next node that may go."""
+        if zone in self._timers:
+            return
         due = self._zones[zone].due(self._clock.now())
-        if due is not None and zone not in self._timers:
+        if due is not None:
             self._timers[zone] = asyncio.get_running_loop().call_later(
                 due, self._evict_next, zone
             )
@@ -329,9 +336,27 @@ class NodeLifecycleController:
         self._recorder.event(about, "Normal", reason, message)
 
 
-def _is_ready(node: Object) -> bool:
+class _Said(NamedTuple):
+    """What one version of a node says of itself. `counts`: where it is looked whether a
+    zone is disrupted; `lacks_taint`: it is to be given up, and not marked yet.
+    """
+
+    node: Object
+    is_ready: bool
+    zone: str
+    counts: bool
+    lacks_taint: bool
+
+
+def _what_it_says(node: Object) -> _Said:
     ready = get_condition(node, "Ready")
-    return ready is not None and bool(ready["status"] == "True")
+    return _Said(
+        node,
+        is_ready=ready is not None and ready["status"] == "True",
+        zone=zone_key(node),
+        counts=EXCLUDE_DISRUPTION not in (node["metadata"].get("labels") or {}),
+        lacks_taint=execute_taint(node) is not None and not has_execute_taint(node),
+    )
 
 
 def _statuses(node: Object) -> list[tuple[str, str]]:

@@ -35,7 +35,10 @@ def new_source_apiserver(
         config.changed(API, new)
 
     informer = SharedInformer(
-        client, resource("pods"), field_selector=f"spec.nodeName={node_name}"
+        client,
+        resource("pods"),
+        field_selector=f"spec.nodeName={node_name}",
+        use_watch_list=True,
     )
     informer.add_event_handler(added, updated, removed)
     return informer

@@ -113,8 +113,8 @@ def validate_update(
     so do we (the message shows them once).
     """
     own = strategy.subresources[subresource] if subresource else strategy
-    return [
-        *validate_metadata(new),
-        *validate_object_meta_update(new["metadata"], old["metadata"]),
-        *own.validate_update(new, old),
-    ]
+    errors = validate_metadata(new)
+    errors += validate_object_meta_update(
+        new["metadata"], old["metadata"], sound=not errors
+    )
+    return errors + own.validate_update(new, old)

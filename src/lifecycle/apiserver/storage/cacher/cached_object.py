@@ -168,3 +168,10 @@ class Change:
     previous: Cached | None
     recorded: float = 0.0
     size: int = 0
+
+    @property
+    def name(self) -> str:
+        """The object's name, which never changes."""
+        cached = self.current or self.previous
+        assert cached is not None
+        return str(cached.obj["metadata"]["name"])

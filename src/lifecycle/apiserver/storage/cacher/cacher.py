@@ -426,7 +426,9 @@ class Cacher:
             watcher.begin_with(self.candidates(criteria))
         elif revision is not None and revision < self.revision:
             for change in self.window.since(revision):
-                watcher.feed(change, {})
+                # while thousands of nodes come, each asks for itself alone
+                if not criteria.name or change.name == criteria.name:
+                    watcher.feed(change, {})
         self._watchers.add(watcher)
         return watcher
 
