@@ -80,7 +80,7 @@ def test_who_does_not_get_a_lost_lease_back_in_time_stops() -> None:
         [lease] = api.items(LEASES)
         taken = {**lease, "spec": {**lease["spec"], "holderIdentity": "other"}}
         await Client(api, "y/1").update(LEASES, taken)
-        with pytest.raises(LeaderElectionLost, match="leaderelection lost"):
+        with pytest.raises(LeaderElectionLost, match=r"leaderelection lost$"):
             await running
         assert asyncio.get_running_loop().time() == pytest.approx(16)  # it looked at 6, and for ten seconds
         assert one.story == ["leads", "works", "stops"]

@@ -82,7 +82,7 @@ def test_a_slice_carries_its_parents_in_its_name_and_dashes_become_underscores()
     )
     assert is_pod_cgroup(("kubelet",), parse_systemd(to_systemd(name))) == UID
     assert is_pod_cgroup(("kubelet",), ("kubelet", "kubepods", "burstable")) == ""
-    with pytest.raises(ValueError, match="invalid character"):
+    with pytest.raises(ValueError, match=r'invalid character in component "a/b" of CgroupName$'):
         new_cgroup_name((), "a/b")
 
 

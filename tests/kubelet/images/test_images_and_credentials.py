@@ -92,7 +92,9 @@ def test_both_kinds_of_secret_are_read_and_rubbish_is_refused() -> None:
     old = {**secret("s", "x", "a", "b"), "type": "kubernetes.io/dockercfg"}
     old["data"] = {".dockercfg": base64.b64encode(b'{"x.io": {"username": "u", "password": "p"}}').decode()}
     assert keyring_from_secrets([old]).lookup("x.io/y")[0].auth == AuthConfig(username="u", password="p")
-    with pytest.raises(CredentialError, match="unable to parse auth field"):
+    with pytest.raises(
+        CredentialError, match=r"unable to parse auth field, must be formatted as base64\(username:password\)$"
+    ):
         decode_docker_config(b'{"auths": {"x": {"auth": "bm9jb2xvbg=="}}}', nested=True)
 
 
@@ -116,7 +118,7 @@ def test_both_kinds_of_secret_are_read_and_rubbish_is_refused() -> None:
 )
 def test_image_names(image: str, result: str) -> None:
     if result.startswith("couldn't"):
-        with pytest.raises(ValueError, match=re.escape(result)):
+        with pytest.raises(ValueError, match=re.escape(result) + "$"):
             apply_default_image_tag(image)
     else:
         assert apply_default_image_tag(image) == result

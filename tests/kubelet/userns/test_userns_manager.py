@@ -34,7 +34,9 @@ def test_no_two_pods_share_an_id_and_nobody_gets_the_machines(tmp_path: Path) ->
     ours = manager(tmp_path)
     firsts = {first_of(ours.get_or_create_user_namespace_mappings(pod(f"p{number}"))) for number in range(4)}
     assert firsts == {65536 * number for number in (1, 2, 3, 4)}
-    with pytest.raises(UsernsError, match="could not find an empty slot to allocate a user namespace"):
+    with pytest.raises(
+        UsernsError, match=r"create user namespace: could not find an empty slot to allocate a user namespace$"
+    ):
         ours.get_or_create_user_namespace_mappings(pod("one-too-many"))
 
 
@@ -121,7 +123,7 @@ def test_what_contradicts_itself_on_the_disk_stops_the_kubelet(tmp_path: Path) -
     (tmp_path / "pods/b").mkdir()
     (tmp_path / "pods/b/userns").write_text((tmp_path / "pods/a/userns").read_text())
     message = 'record pod mappings for existing pod "b": range picked for pod "b" already taken'
-    with pytest.raises(UsernsError, match=message):
+    with pytest.raises(UsernsError, match=f"{message}$"):
         manager(tmp_path)
 
 
@@ -152,7 +154,7 @@ def test_a_range_that_was_never_to_be_given_is_refused(first: int, why: str, tmp
     mapping = {**MAPPING, "hostId": first}
     (tmp_path / "pods/p").mkdir(parents=True)
     (tmp_path / "pods/p/userns").write_text(json.dumps({"uidMappings": [mapping], "gidMappings": [mapping]}))
-    with pytest.raises(UsernsError, match=why):
+    with pytest.raises(UsernsError, match=f"{why}$"):
         manager(tmp_path)
 
 
@@ -160,7 +162,7 @@ def test_a_runtime_without_user_namespaces_is_not_asked_for_any(tmp_path: Path) 
     state = RuntimeState()
     ours = UsernsManager(PodDirectories(tmp_path), state.supports_user_namespaces, random.Random(1))
     message = "can't set `spec.hostUsers: false`, runtime does not support user namespaces"
-    with pytest.raises(UsernsError, match=message + ': the handler "" is not known'):
+    with pytest.raises(UsernsError, match=message + ': the handler "" is not known$'):
         ours.get_or_create_user_namespace_mappings(pod("p"))
     state.note(
         {"runtime_handlers": [{"name": ""}, {"name": "kata"}, {"name": "new", "features": {"user_namespaces": True}}]}
