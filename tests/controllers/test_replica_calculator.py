@@ -22,6 +22,15 @@ from lifecycle.controllers.podautoscaler.replica_calculator import (
 from lifecycle.controllers.podautoscaler.scaling_rules import Bounds, ScaleHistory, normalize
 
 NOW = 1_800_000_000.0
+LIMITED = {
+    "ScaleUpLimit": "the desired replica count is increasing faster than the maximum scale rate",
+    "ScaleDownLimit": "the desired replica count is decreasing faster than the maximum scale rate",
+    "TooManyReplicas": "the desired replica count is more than the maximum replica count",
+    "TooFewReplicas": "the desired replica count is less than the minimum replica count",
+    "DesiredWithinRange": "the desired count is within the acceptable range",
+}
+HELD_BACK = "recent recommendations were lower than current one, applying the lowest recent recommendation"
+NOT_YET = "recent recommendations were higher than current one, applying the highest recent recommendation"
 
 
 class FixedClock(Clock):
@@ -121,6 +130,8 @@ def test_requests_of_pods_containers_and_sidecars() -> None:
         calculate_requests([body], "", "memory")
     body["spec"]["resources"] = {"requests": {"cpu": "3"}}
     assert calculate_requests([body], "", "cpu") == {"p0": 3000}
+    with pytest.raises(MetricsError, match=r"^missing pod-level request for memory in Pod p0$"):
+        calculate_requests([body], "", "memory")
     assert calculate_requests([body], "c", "cpu") == {"p0": 1000}
 
 
@@ -164,7 +175,8 @@ def behavior(direction: str, *policies: tuple[str, int, int], **rules: Any) -> O
 )
 def test_how_much_at_once(rules: Object | None, current: int, desired: int, replicas: int, reason: str) -> None:
     found = normalize(ScaleHistory(), rules, Bounds(current, 2, 50), desired, NOW)
-    assert (found.replicas, found.limit[0], found.limited) == (replicas, reason, replicas != desired)
+    assert (found.replicas, found.limited) == (replicas, replicas != desired)
+    assert found.limit == (reason, LIMITED[reason])
 
 
 def test_what_was_changed_within_the_period_counts_towards_the_limit() -> None:
@@ -181,11 +193,11 @@ def test_windows_hold_back_both_ways() -> None:
     rules = behavior("scaleUp", ("Percent", 900, 15), stabilizationWindowSeconds=60)
     history = ScaleHistory([(5, NOW - 50)])
     up = normalize(history, rules, Bounds(5, 1, 50), 20, NOW)
-    assert (up.replicas, up.able[0]) == (5, "ScaleUpStabilized")
+    assert (up.replicas, up.able) == (5, ("ScaleUpStabilized", HELD_BACK))
     up = normalize(history, rules, Bounds(5, 1, 50), 20, NOW + 20)
-    assert (up.replicas, up.able[0]) == (20, "ReadyForNewScale")
+    assert (up.replicas, up.able) == (20, ("ReadyForNewScale", "recommended size matches current size"))
     down = normalize(ScaleHistory([(9, NOW - 299)]), None, Bounds(10, 1, 50), 3, NOW)
-    assert (down.replicas, down.able[0]) == (9, "ScaleDownStabilized")
+    assert (down.replicas, down.able) == (9, ("ScaleDownStabilized", NOT_YET))
     down = normalize(ScaleHistory([(9, NOW - 301)]), None, Bounds(10, 1, 50), 3, NOW)
     assert down.replicas == 3
 
