@@ -181,12 +181,21 @@ def test_pull_policies() -> None:
         assert await node.ensure("absent:1", "Never") == "ErrImageNeverPull"
         assert await node.ensure("nginx:1.27", "Always") == "ok"
         assert await node.ensure("Nginx:1") == "InvalidImageName"
-        assert [event[1] for event in node.events] == [
-            "Pulled",
-            "ErrImageNeverPull",
-            "Pulling",
-            "Pulled",
-            "InspectFailed",
+        odd = 'couldn\'t parse image name "Nginx:1": invalid reference format: repository name (library/Nginx) must be lowercase'
+        assert node.events == [
+            (
+                "Normal",
+                "Pulled",
+                'Container image "nginx:1.27" already present on machine and can be accessed by the pod',
+            ),
+            ("Warning", "ErrImageNeverPull", 'Container image "absent:1" is not present with pull policy of Never'),
+            ("Normal", "Pulling", 'Pulling image "nginx:1.27"'),
+            (
+                "Normal",
+                "Pulled",
+                'Successfully pulled image "nginx:1.27" in 1ms (1ms including waiting). Image size: 38641288 bytes.',
+            ),
+            ("Warning", "InspectFailed", f'Failed to apply default image tag "Nginx:1": {odd}'),
         ]
 
     run_virtual(main())

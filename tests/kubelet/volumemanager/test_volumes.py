@@ -456,7 +456,10 @@ def test_a_claim_waits_until_the_controller_says_attached(tmp_path: Path) -> Non
     assert mount(volumes, which).failures == []  # nothing is wrong: it waits
     attached.append({"name": "kubernetes.io/csi/disk.example.com^h"})
     fresh = manager(tmp_path, cluster, volumes_attached=lambda: attached)
-    assert "not found in the list of registered CSI drivers" in mount(fresh, which).failures[0][1]
+    assert mount(fresh, which).failures[0][1] == (
+        "kubernetes.io/csi: attacher.MountDevice failed to create newCsiDriverClient: driver name disk.example.com not"
+        " found in the list of registered CSI drivers"
+    )
 
 
 @pytest.mark.parametrize(
