@@ -160,6 +160,13 @@ def test_a_restart_finds_everybody_where_they_were(tmp_path: Path) -> None:
     assert after.state.default == before.state.default
 
 
+def test_the_static_policy_needs_a_cpu_that_is_nobodys() -> None:
+    needed = r"^the static policy requires systemreserved\.cpu \+ kubereserved\.cpu to be greater than zero$"
+    for nothing in (0, frozenset()):
+        with pytest.raises(ValueError, match=needed):
+            StaticPolicy(ONE_SOCKET, nothing)
+
+
 CORRUPTED = "could not restore state from checkpoint: checkpoint is corrupted"
 
 

@@ -153,6 +153,10 @@ def test_a_private_image_needs_the_right_secret_and_each_is_tried() -> None:
         assert await node.ensure(PRIVATE) == "ImagePullBackOff"
         assert await node.ensure(PRIVATE, secrets=(WRONG, RIGHT), uid="v") == "ok"
         assert [event[1] for event in node.events] == ["Pulling", "Failed", "BackOff", "Pulling", "Pulled"]
+        assert node.events[0] == ("Normal", "Pulling", f'Pulling image "{PRIVATE}"')
+        assert node.events[1][:1] == ("Warning",)
+        assert node.events[1][2].startswith(f'Failed to pull image "{PRIVATE}": ')
+        assert node.events[2] == ("Normal", "BackOff", f'Back-off pulling image "{PRIVATE}"')
 
     run_virtual(main())
 

@@ -14,7 +14,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from lifecycle.api import fast_json
-from lifecycle.api.http.wire import Request, Response, UserInfo
+from lifecycle.api.http.wire import Object, Request, Response, UserInfo
 from lifecycle.api.httpstream.spdy_frames import DICTIONARY, FrameDecoder, FrameEncoder
 from lifecycle.api.httpstream.websocket import BINARY, WebSocket, frame, unmasked
 from lifecycle.api.loop.clock import run_virtual
