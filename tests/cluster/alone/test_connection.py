@@ -106,3 +106,11 @@ def test_it_can_stand_in_for_others_with_all_their_groups_and_for_nobody(tmp_pat
 
     asyncio.run(main())
     assert seen == [("kubelet", ["system:node:a"], ["system:nodes", "others"]), ("nobody", [], [])]
+
+
+def test_without_a_kubeconfig_nobody_is_asked(tmp_path: Path) -> None:
+    async def main() -> None:
+        with pytest.raises(ValueError, match=r"^no kubeconfig: name one with --kubeconfig or KUBECONFIG$"):
+            await Connection.open(Target(""), {"HOME": str(tmp_path)})
+
+    run_virtual(main())
