@@ -221,10 +221,13 @@ def test_what_is_wrong_before_a_plugin_runs() -> None:
         with pytest.raises(CommandError) as wrong:
             await plugin.credentials()
         text = str(wrong.value)
-        assert text.startswith(
-            "getting credentials: exec: executable no-such-plugin not found\n\nIt looks like you are trying"
+        assert text == (
+            "getting credentials: exec: executable no-such-plugin not found\n\nIt looks like you are trying to use a"
+            " client-go credential plugin that is not installed.\n\nTo learn more about this feature, consult the"
+            " documentation available at:\n     "
+            " https://kubernetes.io/docs/reference/access-authn-authz/authentication/#client-go-credential-plugins"
+            "\n\nbrew install it"
         )
-        assert text.endswith("\n\nbrew install it")
         for _ in range(10):
             with pytest.raises(CommandError) as wrong:
                 await plugin.credentials()
