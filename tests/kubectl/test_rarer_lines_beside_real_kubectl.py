@@ -100,9 +100,6 @@ create secret tls x --cert=HOME/cert.pem --key=HOME/cert.pem
 create secret tls x --cert=HOME/cert.pem --key=HOME/params.pem
 create secret tls x --cert=HOME/nope.pem --key=HOME/key.pem
 create secret tls x --cert=HOME/cert.pem
-create secret tls x --cert=HOME/own.crt --key=HOME/none.pem
-create secret tls x --cert=HOME/own.crt --key=HOME/others.key
-create secret tls x --cert=HOME/own.crt --key=HOME/rsa.key
 create secret docker-registry x
 create secret docker-registry x --docker-username=u
 create secret generic x --from-literal=..a=b
@@ -145,8 +142,6 @@ create role x --verb=get --resource=pods/log,deployments.apps/scale
 create role x --verb=get,list --resource=pods,services --resource-name=a
 create clusterrole x --verb=get
 create clusterrole x --verb=get --resource=nodes --non-resource-url=/a
-create clusterrole x --verb=get --non-resource-url='/a*b'
-create clusterrole x --verb=get --non-resource-url='*' --non-resource-url='/a/*'
 create rolebinding x --clusterrole=a --role=b --user=u
 create rolebinding x --user=u
 create rolebinding x --clusterrole=a --serviceaccount=bad
@@ -195,9 +190,14 @@ expose svc kubernetes --name=k --port=80
 expose -f HOME/expressions.yaml --port=80
 expose -f HOME/ports.yaml --name=p
 expose -f HOME/ports.yaml --name=p --port=53
-expose -f HOME/bare.yaml --port=80
 expose configmap nope --port=80
 expose sa default --port=80
+create clusterrole x --verb=get --non-resource-url='*' --non-resource-url='/a/*'
+create secret tls x --cert=HOME/own.crt --key=HOME/none.pem
+create secret tls x --cert=HOME/own.crt --key=HOME/others.key
+create secret tls x --cert=HOME/own.crt --key=HOME/rsa.key
+create clusterrole x --verb=get --non-resource-url='/a*b'
+expose -f HOME/bare.yaml --port=80
 """.strip().splitlines()
 
 READ = """
