@@ -241,9 +241,10 @@ async def messages_of(response: Response, *sent: bytes) -> list[bytes]:
     for message in sent:
         pipe.incoming.put_nowait(masked(message))
     await response.upgrade(pipe)
-    received = Pipe()
+    received, last = Pipe(), b""
     while not pipe.sent.empty():
-        received.incoming.put_nowait(pipe.sent.get_nowait())
+        received.incoming.put_nowait(last := pipe.sent.get_nowait())
+    assert last[:1] == b"\x88", "the connection is closed as the protocol wants it"
     received.incoming.put_nowait(b"")
     return [message async for message in WebSocket(received).messages()]
 
