@@ -39,7 +39,9 @@ class Node:
             dict,
             {},
             self.conditions,
-            lambda pod, kind, reason, message, container: self.events.append(f"{pod['metadata']['name']} {kind} {reason}"),
+            lambda pod, kind, reason, message, container: self.events.append(
+                f"{pod['metadata']['name']} {kind} {reason}"
+            ),
         )
 
     def admit(self, attributes: PodAdmitAttributes) -> PodAdmitResult:
