@@ -71,7 +71,7 @@ def test_who_asks_the_cluster_with_two_kubectls_goes_to_one_worker() -> None:
 def test_a_test_is_found_where_it_stands_first() -> None:
     numbered = Numbered(["a", "b", "a"])
     assert [numbered.index("a"), numbered.index("b"), numbered == ["a", "b", "a"]] == [0, 1, True]
-    with pytest.raises(ValueError, match="c"):
+    with pytest.raises(ValueError, match=r"c$"):
         numbered.index("c")
 
 

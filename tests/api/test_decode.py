@@ -172,7 +172,7 @@ def test_scalars_speak_go() -> None:
     assert micro_time("2026-01-01T00:00:00.000000Z") == "2026-01-01T00:00:00.000000Z"
     assert time("0001-01-01T00:00:00Z") is None
     assert base64_bytes("aGVs\nbG8=") == "aGVsbG8="
-    with pytest.raises(ValueError, match="illegal base64 data at input byte 4"):
+    with pytest.raises(ValueError, match=r"illegal base64 data at input byte 4$"):
         base64_bytes("aGVs!")
 
 

@@ -211,7 +211,7 @@ def test_merge_patch(doc, patch, expected):
 
 
 def test_merge_patch_must_be_an_object():
-    with pytest.raises(StatusError, match="Invalid JSON Patch"):
+    with pytest.raises(StatusError, match=r"Invalid JSON Patch$"):
         apply_merge_patch({}, "x")
 
 
@@ -219,14 +219,16 @@ def test_copies_of_a_patch_add_up_to_three_mebibytes_at_most():
     doc = {"big": "x" * ((1 << 20) - 2), "more": "<\u2028" + "x" * ((1 << 20) - 14), "small": "x"}
     copies = [{"op": "copy", "from": "/big", "path": "/copy"}, {"op": "copy", "from": "/more", "path": "/copy"}] * 2
     assert apply_json_patch(doc, [*copies[:3], {"op": "copy", "from": "/none", "path": "/none"}])["copy"] == doc["big"]
-    with pytest.raises(StatusError, match="rejected our request due to an error") as refusal:
+    with pytest.raises(
+        StatusError, match=r"the server rejected our request due to an error in our request$"
+    ) as refusal:
         apply_json_patch(doc, [*copies[:3], {"op": "copy", "from": "/small", "path": "/copy"}])
     assert refusal.value.code == 422
 
 
 def test_a_patch_that_doubles_the_document_again_and_again_is_refused():
     doubling = [{"op": "copy", "from": "/a", "path": f"/a/{n}"} for n in range(24)]
-    with pytest.raises(StatusError, match="rejected our request"):
+    with pytest.raises(StatusError, match=r"the server rejected our request due to an error in our request$"):
         apply_json_patch({"a": {"x": "y" * 100}}, doubling)
 
 
@@ -524,7 +526,7 @@ def test_many_items_of_a_list_are_found_by_their_keys_not_compared_with_one_anot
 def test_an_item_whose_key_is_no_scalar_is_compared_as_go_does():
     doc = {"metadata": {"ownerReferences": [{"uid": "a"}]}}
     owners = {"metadata": {"ownerReferences": [{"uid": {}, "name": "x"}]}}
-    with pytest.raises(PanicError, match="comparing uncomparable type"):
+    with pytest.raises(PanicError, match=r"runtime error: comparing uncomparable type map\[string\]interface \{\}$"):
         strategic_merge_patch(doc, owners, schema_for("v1", "ConfigMap"))
 
 

@@ -94,6 +94,7 @@ def test_nothing_is_printed_with_what_go_always_prints() -> None:
         "protocol": "TCP",
     }
     with pytest.raises(
-        ValueError, match=r"cannot unmarshal string into Go struct field ContainerPort\.containerPort of type int32"
+        ValueError,
+        match=r"json: cannot unmarshal string into Go struct field ContainerPort\.containerPort of type int32$",
     ):
         normal_form("core/v1.ContainerPort", {"containerPort": "1"})

@@ -127,8 +127,9 @@ def test_limits_and_formats_are_checked() -> None:
     policy = Path("policy")
     AuditOptions(policy, Path("log"), rotation=Rotation(0, 0, 0), log_format="legacy").check()
     with pytest.raises(
-        ValueError, match=r"^\[--audit-log-maxage -1 can't be a negative number, --audit-log-maxsize -2 "
+        ValueError,
+        match=r"^\[--audit-log-maxage -1 can't be a negative number, --audit-log-maxsize -2 can't be a negative number\]$",
     ):
         AuditOptions(policy, Path("log"), rotation=Rotation(max_size=-2, max_age=-1)).check()
-    with pytest.raises(ValueError, match='invalid audit log format xml, allowed formats are "legacy,json"'):
+    with pytest.raises(ValueError, match=r'invalid audit log format xml, allowed formats are "legacy,json"$'):
         AuditOptions(policy, Path("log"), log_format="xml").check()

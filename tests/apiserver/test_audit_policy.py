@@ -181,7 +181,10 @@ def test_a_field_in_the_wrong_place_is_overlooked_and_a_stage_of_the_policy_is_n
     assert load_policy(head + misplaced)["rules"][0]["level"] == "None"
     with pytest.raises(ValueError, match=re.escape("omitStages[0]: Invalid value")):
         load_policy(head + "omitStages: [Never]\n")
-    with pytest.raises(ValueError, match="failed decoding"):
+    with pytest.raises(
+        ValueError,
+        match=r"failed decoding: json: cannot unmarshal object into Go struct field Policy\.rules of type \[\]v1\.PolicyRule$",
+    ):
         load_policy(head + "rules: {level: None}\n")
 
 

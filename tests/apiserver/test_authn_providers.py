@@ -108,9 +108,9 @@ def test_a_forged_signature_and_a_strangers_token_are_refused() -> None:
         async with IdentityProvider() as provider, IdentityProvider() as stranger:
             ours = guards(AuthenticationOptions(configuration=configured(provider)))
             claims = {"iss": provider.url, "aud": "kubernetes", "sub": "jane", "exp": time.time() + 60}
-            with pytest.raises(AuthenticationError, match="failed to verify id token signature"):
+            with pytest.raises(AuthenticationError, match=r"failed to verify id token signature\]$"):
                 await whose(ours, f"Bearer {SigningKey(ES256).sign(claims)}")
-            with pytest.raises(AuthenticationError, match="invalid bearer token"):
+            with pytest.raises(AuthenticationError, match=r"invalid bearer token$"):
                 await whose(ours, f"Bearer {stranger.token(time.time(), sub='jane')}")
             assert stranger.requests == [], "who is not configured is not asked"
 
@@ -174,7 +174,8 @@ def test_several_issuers_and_a_new_configuration_while_serving() -> None:
             ours.reload({"jwt": configured(one)["jwt"] + configured(two)["jwt"]})
             assert (await whose(ours, theirs)).user.name == "oidc:jane"
             with pytest.raises(
-                ValueError, match=r'jwt\[0\].issuer.url: Invalid value: "http://x": URL scheme must be https'
+                ValueError,
+                match=r'invalid authentication configuration: jwt\[0\].issuer.url: Invalid value: "http://x": URL scheme must be https$',
             ):
                 ours.reload({"jwt": [{**configured(two)["jwt"][0], "issuer": {"url": "http://x", "audiences": ["a"]}}]})
             assert (await whose(ours, theirs)).user.name == "oidc:jane", "the last good configuration stays in force"
@@ -188,7 +189,9 @@ def test_a_provider_that_is_away_is_asked_again_only_later() -> None:
             document, token = configured(provider), provider.token(time.time(), sub="jane")
         ours = guards(AuthenticationOptions(configuration=document))
         for _ in range(3):
-            with pytest.raises(AuthenticationError, match="oidc: authenticator not initialized"):
+            with pytest.raises(
+                AuthenticationError, match=r"\[invalid bearer token, oidc: authenticator not initialized\]$"
+            ):
                 await whose(ours, f"Bearer {token}")
         assert ours.configured.issuers[0].keys.fetches == 1
 
@@ -257,7 +260,7 @@ def test_anonymous_only_where_allowed() -> None:
         for path in ("/healthz/", "/api"):
             with pytest.raises(AuthenticationError):
                 await whose(ours, path=path)
-        with pytest.raises(ValueError, match="enabled should be set to true when conditions are defined"):
+        with pytest.raises(ValueError, match=r"enabled should be set to true when conditions are defined$"):
             ours.reload({"anonymous": {"enabled": False, "conditions": [{"path": "/healthz"}]}})
 
     on_a_loop(scenario)
@@ -281,18 +284,18 @@ def test_a_webhook_recognises_tokens_and_is_asked_once(tmp_path: Path) -> None:
                 identity = await whose(ours, "Bearer good")
                 assert identity.user == UserInfo("jane", ("devs", "system:authenticated"), "", {"scopes": ("view",)})
                 assert identity.audiences == ("api",)
-                with pytest.raises(AuthenticationError, match="invalid bearer token"):
+                with pytest.raises(AuthenticationError, match=r"invalid bearer token$"):
                     await whose(ours, "Bearer bad")
             assert len(webhook.requests) == 2, "a yes and a no are both remembered"
             for _ in range(2):
-                with pytest.raises(AuthenticationError, match="who knows"):
+                with pytest.raises(AuthenticationError, match=r"\[invalid bearer token, who knows\]$"):
                     await whose(ours, "Bearer strange")
             assert len(webhook.requests) == 4, "an error is not"
             sent = webhook.requests[0]
             assert webhook.specs[0] == {"token": "good", "audiences": ["api"]}
             assert sent.query == {"timeout": ["30s"]}
             assert b'"apiVersion":"authentication.k8s.io/v1beta1"' in sent.body
-        with pytest.raises(AuthenticationError, match="connect: connection refused"):
+        with pytest.raises(AuthenticationError, match=r"connect: connection refused\]$"):
             await whose(ours, "Bearer other")
 
     on_a_loop(scenario)
@@ -324,9 +327,12 @@ def test_headers_count_only_beside_the_proxys_certificate() -> None:
         assert request.headers == {"accept": "x"}, "nobody further in shall see the proxy's word"
         assert (await ask(der(clients, "joe", "devs")))[0].user.name == "joe"
         assert (await ask(None))[0].user.name == "system:anonymous"
-        with pytest.raises(AuthenticationError, match="x509: subject with cn=mallory is not in the allowed list"):
+        with pytest.raises(
+            AuthenticationError,
+            match=r"\[x509: subject with cn=mallory is not in the allowed list, x509: certificate signed by unknown authority\]$",
+        ):
             await ask(der(proxies, "mallory"))
-        with pytest.raises(AuthenticationError, match="x509: certificate signed by unknown authority"):
+        with pytest.raises(AuthenticationError, match=r"x509: certificate signed by unknown authority$"):
             await ask(der(CertificateAuthority(), "front-proxy-client"))
 
     on_a_loop(scenario)
@@ -336,7 +342,7 @@ def test_a_servers_certificate_is_no_clients() -> None:
     authority = CertificateAuthority()
     pem, _ = authority.server_certificate()
     server = x509.load_pem_x509_certificate(pem).public_bytes(Encoding.DER)
-    with pytest.raises(AuthenticationError, match="incompatible key usage"):
+    with pytest.raises(AuthenticationError, match=r"x509: certificate specifies an incompatible key usage$"):
         ClientCAVerifier(authority.ca_pem).verify(server)
 
 
@@ -374,9 +380,9 @@ def test_a_token_may_come_as_a_websockets_protocol() -> None:
         sent = request(token, "v4.channel.k8s.io")
         assert (await whose(ours, request=sent)).user.name == "jane"
         assert sent.headers["sec-websocket-protocol"] == "v4.channel.k8s.io"
-        with pytest.raises(AuthenticationError, match="missing additional subprotocol"):
+        with pytest.raises(AuthenticationError, match=r"missing additional subprotocol$"):
             await whose(ours, request=request(token))
-        with pytest.raises(AuthenticationError, match=r"multiple base64\.bearer\.authorization tokens specified"):
+        with pytest.raises(AuthenticationError, match=r"multiple base64\.bearer\.authorization tokens specified$"):
             await whose(ours, request=request(token, token, "v4.channel.k8s.io"))
         assert (await whose(ours, request=request("v4.channel.k8s.io"))).user.name == "system:anonymous"
 

@@ -223,7 +223,7 @@ def test_a_webhook_that_stumbles_is_asked_again(tmp_path: Path) -> None:
             assert answer["status"] == {"allowed": True}
             assert len(webhook.requests) == 5
             webhook.failures = 5
-            with pytest.raises(WebhookError, match="out to lunch"):
+            with pytest.raises(WebhookError, match=r"out to lunch$"):
                 await WebhookClient(connection, retry_delay=0).post({"spec": {}})
 
     on_a_loop(scenario)
@@ -332,7 +332,7 @@ def test_flags_that_do_not_go_together() -> None:
     assert wrong(modes=("Webhook",)) == ["authorization-mode Webhook's authorization config file not passed"]
     assert wrong(policy_file=Path("x")) == ["cannot specify --authorization-policy-file without mode ABAC"]
     assert wrong(modes=("RBAC", "RBAC")) == ['authorization-mode ["RBAC" "RBAC"] has mode specified more than once']
-    with pytest.raises(ValueError, match="is not a valid mode"):
+    with pytest.raises(ValueError, match=r'authorization-mode "DenyAll" is not a valid mode$'):
         build(modes=("DenyAll",))
 
 
@@ -350,7 +350,7 @@ def test_a_configuration_is_checked_and_exchanged_whole(tmp_path: Path) -> None:
     assert not ours.authorize(JANE, ask()).allowed
     ours.reload(document("AlwaysDeny", "AlwaysAllow"))
     assert ours.authorize(JANE, ask()).allowed
-    with pytest.raises(ValueError, match=r'authorizers\[1\].type: Duplicate value: "RBAC"'):
+    with pytest.raises(ValueError, match=r'authorizers\[1\].type: Duplicate value: "RBAC"$'):
         ours.reload(document("RBAC", "RBAC"))
     assert ours.authorize(JANE, ask()).allowed
     errors = [
@@ -371,7 +371,10 @@ def test_a_webhook_may_be_the_cluster_itself_but_only_inside_one() -> None:
     webhook |= {"failurePolicy": "Deny"}
     entry: Any = {"type": "Webhook", "name": "w", "webhook": {**webhook, "connectionInfo": {"type": "InClusterConfig"}}}
     assert validate_authorization_configuration({"authorizers": [entry]}) == []
-    with pytest.raises(ValueError, match="unable to load in-cluster configuration"):
+    with pytest.raises(
+        ValueError,
+        match=r"unable to load in-cluster configuration, KUBERNETES_SERVICE_HOST and KUBERNETES_SERVICE_PORT must be defined$",
+    ):
         ConfiguredAuthorizer({"authorizers": [entry]}, StaticReader(), Clock())
     entry["webhook"]["connectionInfo"]["kubeConfigFile"] = "/x"
     (error,) = validate_authorization_configuration({"authorizers": [entry]})

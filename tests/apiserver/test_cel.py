@@ -213,14 +213,14 @@ def test_lists_add_up_and_know_their_order(items: list[int]) -> None:
     ],
 )
 def test_a_text_that_would_be_too_long_is_not_made(expression: str) -> None:
-    with pytest.raises(EvaluationError, match="operation cancelled: actual cost limit exceeded"):
+    with pytest.raises(EvaluationError, match=r"operation cancelled: actual cost limit exceeded$"):
         Environment({}).compile(expression).evaluate({})
 
 
 def test_what_comes_out_of_an_expression_is_counted() -> None:
     program = Environment({"v": DYN}).compile("v + v")
     assert len(program.evaluate({"v": [0] * 50_000})) == 100_000
-    with pytest.raises(EvaluationError, match="operation cancelled: actual cost limit exceeded"):
+    with pytest.raises(EvaluationError, match=r"operation cancelled: actual cost limit exceeded$"):
         program.evaluate({"v": [0] * 50_001})
-    with pytest.raises(EvaluationError, match="operation cancelled: actual cost limit exceeded"):
+    with pytest.raises(EvaluationError, match=r"operation cancelled: actual cost limit exceeded$"):
         program.evaluate({"v": [["x" * 100_000]] * 51})

@@ -45,10 +45,10 @@ def test_a_pod_without_a_node_and_a_pod_that_is_not_there(method: str, subresour
             if subresource == "log":
                 assert (await client.request(method, path)).body == b""
             else:
-                with pytest.raises(StatusError, match="pod web does not have a host assigned") as refused:
+                with pytest.raises(StatusError, match=r"pod web does not have a host assigned$") as refused:
                     await client.request(method, path)
                 assert refused.value.code == 400
-            with pytest.raises(StatusError, match='pods "absent" not found'):
+            with pytest.raises(StatusError, match=r'pods "absent" not found$'):
                 await client.request(method, path.replace("web", "absent"))
         finally:
             await cluster.stop()

@@ -287,7 +287,7 @@ def test_a_way_to_the_provider_that_is_not_set_up_is_refused() -> None:
         'jwt[0].issuer.egressSelectorType: Invalid value: "etcd": egress selector must be either controlplane or cluster'
     )
     issuer["egressSelectorType"] = "cluster"
-    with pytest.raises(ValueError, match='oidc: egress lookup required with egress selector type "cluster"'):
+    with pytest.raises(ValueError, match=r'oidc: egress lookup required with egress selector type "cluster"$'):
         ConfiguredTokens(Clock()).reload(document)
     del issuer["egressSelectorType"]
     issuer["url"] = "https://x:port"

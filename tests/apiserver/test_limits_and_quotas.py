@@ -155,7 +155,10 @@ def test_a_quota_with_a_scope_is_about_pods_in_it() -> None:
         await waiting
         waiting = plugin.validate(attributes(pod()))
         assert waiting is not None
-        with pytest.raises(StatusError, match="exceeded quota"):
+        with pytest.raises(
+            StatusError,
+            match=r'pods "p" is forbidden: exceeded quota: rq, requested: pods=1, used: pods=0, limited: pods=0$',
+        ):
             await waiting
 
     run_virtual(main())
@@ -329,7 +332,9 @@ def test_many_containers_beside_many_amounts_are_the_workers() -> None:
         assert len(many.obj["spec"]["containers"][99]["resources"]["limits"]) == 101
         checking = plugin.validate(too_much)
         assert checking is not None
-        with pytest.raises(StatusError, match="maximum cpu usage per Container is 1, but limit is 2"):
+        with pytest.raises(
+            StatusError, match=r'pods "p" is forbidden: maximum cpu usage per Container is 1, but limit is 2$'
+        ):
             await checking
 
     run_virtual(main())

@@ -54,10 +54,12 @@ def test_more_than_the_node_has_is_refused(requests: dict[str, str], why: str) -
 
 
 def test_a_node_that_resizes_nothing_and_one_that_is_not_there() -> None:
-    with pytest.raises(StatusError, match='only supported on linux nodes, node "n" is "windows"') as refused:
+    with pytest.raises(
+        StatusError, match=r'pods "p" is forbidden: pod resize is only supported on linux nodes, node "n" is "windows"$'
+    ) as refused:
         resized(pod(cpu="1500m"), **{"kubernetes.io/os": "windows"})
     assert refused.value.status["details"]["causes"] == [{"reason": "UnsupportedPlatform"}]
-    with pytest.raises(StatusError, match='node "gone" not found'):
+    with pytest.raises(StatusError, match=r'pods "p" is forbidden: node "gone" not found$'):
         resized(pod("gone", cpu="1500m"))
 
 

@@ -92,7 +92,7 @@ def test_what_is_out_of_time_may_put_things_in_order_and_what_it_raises_is_passe
 
         handler = timeout.with_timeout(answer, 0.01)
         assert (await handler(Request("GET", "/waits"))).status == 504
-        with pytest.raises(LookupError, match="what is asked for"):
+        with pytest.raises(LookupError, match=r"what is asked for$"):
             await timeout.with_timeout(answer, 60)(Request("GET", "/raises"))
         patient = asyncio.ensure_future(timeout.with_timeout(answer, 60)(Request("GET", "/given/up")))
         await asyncio.sleep(0)

@@ -100,7 +100,7 @@ def test_udp_and_tcp_get_the_same_number_even_if_one_of_them_is_taken() -> None:
     tcp, udp = open_sockets()
     try:
         assert tcp.getsockname() == udp.getsockname()
-        with pytest.raises(OSError, match="in use"):
+        with pytest.raises(OSError, match=r"in use$"):
             open_sockets(port=tcp.getsockname()[1])
     finally:
         tcp.close()

@@ -40,7 +40,7 @@ def test_a_single_node_runs_pods_itself() -> None:
 
 
 def test_a_cluster_without_nodes_is_refused() -> None:
-    with pytest.raises(ValueError, match="at least one node"):
+    with pytest.raises(ValueError, match=r"a cluster needs at least one node$"):
         kind_nodes(0)
 
 
@@ -67,7 +67,7 @@ def test_impossible_configurations_are_refused_in_one_line(config: ClusterConfig
 
 
 def test_an_unknown_store_is_refused() -> None:
-    with pytest.raises(ValueError, match="--store knows memory"):
+    with pytest.raises(ValueError, match=r"--store knows memory, sqlite:PATH, etcd:URL; not floppy$"):
         asyncio.run(open_store("floppy"))
 
 
@@ -166,7 +166,10 @@ def test_nodes_that_never_become_ready_are_named() -> None:
     async def main() -> None:
         cluster = Cluster(ClusterConfig(https=False, ready_timeout=0))
         try:
-            with pytest.raises(TimeoutError, match="not Ready after 0 s: lifecycle-control-plane"):
+            with pytest.raises(
+                TimeoutError,
+                match=r"not Ready after 0 s: lifecycle-control-plane, lifecycle-worker, lifecycle-worker2$",
+            ):
                 await cluster.start()
         finally:
             await cluster.stop()

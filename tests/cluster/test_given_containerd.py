@@ -81,7 +81,7 @@ def test_where_nobody_speaks_the_run_is_over_and_leaves_nothing(containerd: Cont
     with pytest.raises(ValueError, match=r"^--runtime containerd:.*their\.sock: there is no socket there$"):
         asyncio.run(GivenContainerd([], str(where)).start())
     containerd.deaf = True
-    with listening(where), pytest.raises(OSError, match=r"their\.sock: nobody speaks CRI there \(.*nobody listens"):
+    with listening(where), pytest.raises(OSError, match=r"their\.sock: nobody speaks CRI there \(.*nobody listens\)$"):
         asyncio.run(GivenContainerd([], str(where)).start())
     assert not (tmp_path / "runs").exists()
 

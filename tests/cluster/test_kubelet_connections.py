@@ -86,7 +86,7 @@ def test_large_answers_come_in_pieces_small_ones_with_their_length(limit: int, m
 
 def test_nobody_there_and_no_tls_have_their_words() -> None:
     async def scene(ask: Any) -> None:
-        with pytest.raises(OSError, match="tls: first record does not look like a TLS handshake"):
+        with pytest.raises(OSError, match=r"tls: first record does not look like a TLS handshake$"):
             await ask("GET", "/", scheme="https")
         connection = KubeletConnection(types.SimpleNamespace(runtime=NodeAccess()))  # type: ignore[arg-type]
         with pytest.raises(OSError, match=r"^dial tcp 127.0.0.1:1: connect: connection refused$"):

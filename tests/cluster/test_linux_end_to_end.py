@@ -213,7 +213,7 @@ def test_without_root_the_line_says_so(monkeypatch: pytest.MonkeyPatch) -> None:
     """And what runs without it."""
     monkeypatch.setattr("os.geteuid", lambda: 1000)
     with pytest.raises(
-        ValueError, match=r"^--runtime sandbox: real containers need root: use sudo, or --runtime hollow"
+        ValueError, match=r"^--runtime sandbox: real containers need root: use sudo, or --runtime hollow$"
     ):
         check("sandbox")
 

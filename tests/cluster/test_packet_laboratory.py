@@ -54,7 +54,7 @@ def test_what_a_program_said_is_told_and_the_namespace_is_gone(monkeypatch: pyte
     if why := reason_not_here():
         unavailable(why)
     monkeypatch.setattr(packet_laboratory, "PODS", ("nowhere", *PODS[1:]))
-    with pytest.raises(RuntimeError, match=r"^ip netns exec lifecycle-lab-\d+ ip addr: Error: .*nowhere/24"):
+    with pytest.raises(RuntimeError, match=r'^ip netns exec lifecycle-lab-\d+ ip addr: Error: .*nowhere/24"\.$'):
         balance(1)
     assert f"lifecycle-lab-{os.getpid()}" not in namespaces()
 

@@ -73,7 +73,10 @@ def test_the_files_are_upstreams(tmp_path: Path) -> None:
 def test_all_or_nothing(tmp_path: Path) -> None:
     c = conf(tmp_path, ranges=[[{"subnet": "10.1.0.0/24"}], [{"subnet": "10.2.0.0/30", "rangeStart": "10.2.0.2"}]])
     call("ADD", c, "c1")
-    with pytest.raises(CNIError, match="failed to allocate for range 1"):
+    with pytest.raises(
+        CNIError,
+        match=r"failed to allocate for range 1: no IP addresses available in range set: 10\.2\.0\.2-10\.2\.0\.2$",
+    ):
         call("ADD", c, "c2")
     assert b"c2" not in b"".join(path.read_bytes() for path in (tmp_path / "n").iterdir())
 

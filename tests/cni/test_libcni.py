@@ -284,7 +284,7 @@ def test_a_plugin_that_finds_nothing_to_remove_has_removed_it(spies: Path, netns
     if gone:
         asyncio.run(network.tear_down_pod(netns, WEB))
     else:
-        with pytest.raises(CNIError, match=said):
+        with pytest.raises(CNIError, match=f"{said}$"):
             asyncio.run(network.tear_down_pod(netns, WEB))
 
 

@@ -58,7 +58,7 @@ def test_both_refuse_the_same(host: Any, tmp_path: Path) -> None:
                 lambda n=netlink: n.bridge_add("br0"),
                 lambda n=netlink, i=index: n.addr_add(i, parse_cidr("10.1.0.1/24")),
             ):
-                with pytest.raises(OSError, match="exists") as raised:
+                with pytest.raises(OSError, match=r"exists$") as raised:
                     again()
                 assert raised.value.errno == errno.EEXIST
             with pytest.raises(LinkNotFoundError):

@@ -25,5 +25,5 @@ def test_names_may_be_written_in_other_letters_as_containerd_1_6_does() -> None:
 
 
 def test_a_port_that_is_not_there_is_refused() -> None:
-    with pytest.raises(CNIError, match="Invalid container port number: 0"):
+    with pytest.raises(CNIError, match=r"Invalid container port number: 0$"):
         parsed(HostPort=54323, Protocol="tcp")

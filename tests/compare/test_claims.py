@@ -43,13 +43,15 @@ def test_matrix_says_what_holds_what_does_not_and_what_nobody_checked():
 
 def test_a_check_for_an_unknown_claim_is_refused():
     claims.check("no-such-claim")(lambda cluster: True)
-    with pytest.raises(ValueError, match="no-such-claim"):
+    with pytest.raises(ValueError, match=r"checks for claims that are not in the ledger: no-such-claim$"):
         claims.ClaimsMatrix(claims.load_claims(LEDGER), {})
 
 
 def test_a_claim_has_one_check():
     claims.check("a")(lambda cluster: True)
-    with pytest.raises(ValueError, match="has a check already"):
+    with pytest.raises(
+        ValueError, match=r"claim 'a' has a check already: test_a_claim_has_one_check\.<locals>\.<lambda>$"
+    ):
         claims.check("a")(lambda cluster: True)
 
 
@@ -122,12 +124,14 @@ def test_a_line_that_is_no_answer_is_named(tmp_path):
 
 
 def test_a_folder_without_answers_is_refused(tmp_path):
-    with pytest.raises(ValueError, match=r"programs-1\.36\.2"):
+    with pytest.raises(ValueError, match=r"programs-1\.36\.2, programs-1\.20\.2$"):
         recorded_programs(tmp_path)
 
 
 def test_an_unknown_kind_of_evidence_is_refused(tmp_path):
     text = LEDGER.read_text().replace("v1_36: [recorded,", "v1_36: [hearsay,", 1)
     (tmp_path / "claims.yaml").write_text(text)
-    with pytest.raises(ValueError, match="hearsay"):
+    with pytest.raises(
+        ValueError, match=r"client-validation-fail-fast-without-request: unknown evidence \['hearsay'\]$"
+    ):
         claims.load_claims(tmp_path / "claims.yaml")

@@ -219,7 +219,7 @@ def test_no_entry_takes_any_two_values(known: Any) -> None:
 def test_an_entry_without_bounds_or_reason_is_refused(lacking: str, tmp_path: Path) -> None:
     entry = {key: "x" for key in ("id", "scenario", "path", "between", "values", "at_most", "reason") if key != lacking}
     (tmp_path / "known.yaml").write_text("- " + "\n  ".join(f"{key}: {value}" for key, value in entry.items()))
-    with pytest.raises(ValueError, match="wants"):
+    with pytest.raises(ValueError, match=r"x: wants id, scenario, path, between, values, at_most, reason$"):
         load(tmp_path / "known.yaml")
 
 

@@ -47,5 +47,5 @@ def test_a_kubectl_that_fails_ends_the_run_with_its_words(tmp_path: Path) -> Non
     kubectl = tmp_path / "kubectl"
     kubectl.write_text("#!/bin/sh\necho nobody there >&2\nexit 1\n")
     kubectl.chmod(0o755)
-    with pytest.raises(SuiteError, match="the nodes are in no zones: nobody there"):
+    with pytest.raises(SuiteError, match=r"the nodes are in no zones: nobody there$"):
         put_in_zones(Programs(*[tmp_path] * 3, kubectl), Path("config"))

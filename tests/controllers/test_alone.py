@@ -97,8 +97,10 @@ def test_the_root_certificate_is_in_every_namespace_and_put_right_there() -> Non
                 "v1",
                 {"kind", "apiVersion", "metadata", "data"},
             )
-            assert made["metadata"]["annotations"][DESCRIPTION_ANNOTATION].startswith(
-                "Contains a CA bundle that can be"
+            assert made["metadata"]["annotations"][DESCRIPTION_ANNOTATION] == (
+                "Contains a CA bundle that can be used to verify the kube-apiserver when using internal endpoints such"
+                " as the internal service IP or kubernetes.default.svc. No other usage is guaranteed across"
+                " distributions of Kubernetes clusters."
             )
             await stage.client.update(MAPS, {**made, "data": {"ca.crt": "forged"}})
             assert (await published(stage))["data"] == {"ca.crt": "PEM"}

@@ -319,9 +319,10 @@ def test_a_job_that_is_not_ours_by_uid_wakes_nobody() -> None:
                 {**OWNER, "uid": "other"},
                 {**OWNER, "kind": "Other"},
                 {**OWNER, "name": "other"},
-                OWNER,
             ):
                 stage.controller._job_changed(job("j", owner=owner)[1])
+            assert asked == []
+            stage.controller._job_changed(job("j", owner=OWNER)[1])
             assert asked == ["ns/web"]
 
     run_virtual(main())

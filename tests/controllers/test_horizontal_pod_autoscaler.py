@@ -313,6 +313,58 @@ def test_requests_that_are_missing_and_targets_that_are_not_there() -> None:
     play(scene)
 
 
+def test_a_scale_that_cannot_be_written_is_said_and_the_wish_stays_what_it_was() -> None:
+    async def scene(scene: Scene) -> None:
+        await scene.deploy(2, cpu="100m")
+        scene.metrics.usage = {"cpu": "100m"}
+        inner = scene.metrics.inner
+
+        async def refusing(request: Request) -> Response:
+            if request.path.endswith("/scale") and request.method != "GET":
+                refused = {
+                    "kind": "Status",
+                    "status": "Failure",
+                    "message": "not now",
+                    "reason": "Forbidden",
+                    "code": 403,
+                }
+                return Response(status=403, obj={"apiVersion": "v1", **refused})
+            return await inner.round_trip(request)
+
+        scene.metrics.inner = SimpleNamespace(round_trip=refusing, close=inner.close)
+        await scene.create(autoscaler(cpu()))
+        why = "the HPA controller was unable to update the target scale: not now"
+        assert (await scene.conditions())["AbleToScale"] == ("False", "FailedUpdateScale", why)
+        words = "New size: 4; reason: cpu resource utilization (percentage of request) above target; error: not now"
+        assert ("Warning", "FailedRescale", words) in await scene.told()
+        status = await scene.status()
+        assert (status["currentReplicas"], status["desiredReplicas"], await scene.replicas()) == (2, 0, 2)
+
+    play(scene)
+
+
+def test_a_selector_that_makes_no_sense_is_said() -> None:
+    async def scene(scene: Scene) -> None:
+        await scene.deploy(2, cpu="100m")
+        scene.metrics.usage = {"cpu": "100m"}
+        inner = scene.metrics.inner
+
+        async def odd(request: Request) -> Response:
+            answer = await inner.round_trip(request)
+            if request.path.endswith("/scale") and answer.obj is not None:
+                return Response(obj={**answer.obj, "status": {"replicas": 2, "selector": "a in"}})
+            return answer
+
+        scene.metrics.inner = SimpleNamespace(round_trip=odd, close=inner.close)
+        await scene.create(autoscaler(cpu()))
+        status, reason, message = (await scene.conditions())["ScalingActive"]
+        assert (status, reason) == ("False", "InvalidSelector")
+        assert message.startswith("couldn't convert selector into a corresponding internal selector object: ")
+        assert ("Warning", "InvalidSelector", message) in await scene.told()
+
+    play(scene)
+
+
 def test_two_autoscalers_of_the_same_pods_both_stop() -> None:
     async def scene(scene: Scene) -> None:
         await scene.deploy(1, cpu="100m")

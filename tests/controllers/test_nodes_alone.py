@@ -215,6 +215,22 @@ def test_pods_of_nodes_that_are_gone_and_those_that_never_came_are_cleared_away(
     run_virtual(main())
 
 
+def test_why_a_pod_of_a_node_that_is_gone_has_to_go_is_written_on_it_first() -> None:
+    async def main() -> None:
+        stays = refusing("DELETE", "/pods/orphan", failure(409, "Conflict", "it has changed", {}))
+        async with alone(PodGCController, node("a"), pod("orphan", "gone"), refuse=stays) as stage:
+            await asyncio.sleep(130)
+            (orphan,) = stage.items("pods")
+            (said,) = [each for each in orphan["status"]["conditions"] if each["type"] == "DisruptionTarget"]
+            assert (said["status"], said["reason"], said["message"]) == (
+                "True",
+                "DeletionByPodGC",
+                "PodGC: node no longer exists",
+            )
+
+    run_virtual(main())
+
+
 def test_of_finished_pods_beyond_the_limit_evicted_ones_go_first_and_one_that_changed_holds_up_nobody() -> None:
     class Few(PodGCController):
         def __init__(self, *arguments: Any, **more: Any) -> None:

@@ -87,7 +87,7 @@ def test_a_range_in_use_stays_until_its_last_address_is_given_back() -> None:
         await client.delete(CIDRS, "more")
         await asyncio.sleep(30)
         seen: list[Any] = [ready(await client.get(CIDRS, "more"))]
-        with pytest.raises(StatusError, match="does not match the current range"):
+        with pytest.raises(StatusError, match=r"does not match the current range$"):
             await web(client, "10.97.0.6")
         await client.delete(SERVICES, "web", "default")
         await asyncio.sleep(1)

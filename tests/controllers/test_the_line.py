@@ -169,6 +169,10 @@ def test_recreate_waits_for_the_old_pods_to_be_gone() -> None:
         await cluster.client.create(DEPLOYMENTS, deployment(2, strategy={"type": "Recreate"}), "ns")
         await asyncio.sleep(5)
         await cluster.set_image("nginx:1.28")
+        await asyncio.sleep(3)
+        waiting = await cluster.client.get(DEPLOYMENTS, "nginx", "ns")
+        assert waiting["status"]["observedGeneration"] == waiting["metadata"]["generation"] == 2
+        assert "updatedReplicas" not in waiting["status"], "the new ones have to wait, and that is told meanwhile"
         for _ in range(200):
             await asyncio.sleep(0.1)
             images = {p["spec"]["containers"][0]["image"] for p in await cluster.items(PODS)}

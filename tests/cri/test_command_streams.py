@@ -94,7 +94,7 @@ def test_input_sizes_and_the_end_of_the_input_are_told() -> None:
 
 
 def test_who_does_not_speak_the_newest_version_is_not_spoken_to() -> None:
-    with pytest.raises(ProtocolNotSpoken, match="None"):
+    with pytest.raises(ProtocolNotSpoken, match=r"None$"):
         asyncio.run(spoken([], Streams(), protocols=("v4.channel.k8s.io",)))
 
     async def refused() -> None:
@@ -107,7 +107,7 @@ def test_who_does_not_speak_the_newest_version_is_not_spoken_to() -> None:
         finally:
             await runner.cleanup()
 
-    with pytest.raises(ProtocolNotSpoken, match="Invalid response status"):
+    with pytest.raises(ProtocolNotSpoken, match=r"Invalid response status$"):
         asyncio.run(refused())
 
 

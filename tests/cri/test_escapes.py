@@ -261,7 +261,7 @@ def test_the_runtimes_own_program_cannot_be_a_containers(node: Node) -> None:
     node.run("ordinary", setup)
     runtime = node.running.subject.runtime
     for program in ("/proc/self/exe", "/tmp/link", "/tmp/script", "/tmp/twice"):
-        with pytest.raises(Exception, match="permission denied"):
+        with pytest.raises(Exception, match=r"permission denied: unknown$"):
             node.running.run(runtime.exec_sync(node.containers["ordinary"], (program, "-V"), 10))
 
 
@@ -366,7 +366,7 @@ def test_a_mount_over_a_link_in_the_image_does_not_land_on_the_machine(tmp_path:
         with in_root.opened(str(root), name) as place:
             assert in_root.path_of(place) == str(root / found)
     (root / "round").symlink_to("round")
-    with pytest.raises(OSError, match="symbolic links"), in_root.opened(str(root), "/round"):
+    with pytest.raises(OSError, match=r"symbolic links: '/round'$"), in_root.opened(str(root), "/round"):
         pass
 
 
@@ -425,7 +425,7 @@ def test_a_pipe_where_a_file_is_looked_for_holds_nobody_up(node: Node) -> None:
     answer = node.running.run(runtime.exec_sync(node.neighbour, ("sh", "-c", "echo $HOME"), 10))
     assert answer.stdout == "/root\n"
     for program in ("/tmp/p", "/tmp/of"):
-        with pytest.raises(Exception, match="permission denied"):
+        with pytest.raises(Exception, match=r"permission denied: unknown$"):
             node.running.run(runtime.exec_sync(node.neighbour, (program,), 10))
 
 
@@ -482,5 +482,5 @@ def test_an_images_list_of_users_is_its_own_and_a_small_file(tmp_path: Path) -> 
     assert store.read_file("linked", "/etc/passwd") == ""
     assert store.read_file("pipe", "/etc/passwd") == ""
     assert store.read_file("plain", "/etc/passwd").startswith("me:")
-    with pytest.raises(ValueError, match="larger than"):
+    with pytest.raises(ValueError, match=r"larger than 1048576 bytes$"):
         store.read_file("vast", "/etc/passwd")

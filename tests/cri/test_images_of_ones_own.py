@@ -77,19 +77,24 @@ def test_an_archive_of_docker_gets_a_manifest_and_all_its_names(tmp_path):
 def test_what_is_no_archive_or_damaged_or_for_another_machine_is_refused_in_one_line(tmp_path, poem):
     path = tmp_path / "a.tar"
     path.write_bytes(b"no tar at all")
-    with pytest.raises(ValueError, match=r"a\.tar: no image archive: not a readable tar"):
+    with pytest.raises(ValueError, match=r"a\.tar: no image archive: not a readable tar$"):
         read_archive(path)
     path.write_bytes(layer({"x": File(b"1")}))
-    with pytest.raises(ValueError, match="neither manifest"):
+    with pytest.raises(
+        ValueError, match=r"neither manifest\.json \(docker save\) nor index\.json \(OCI layout\) is in it$"
+    ):
         read_archive(path)
     docker_archive(path, ["poem:1"], architecture="s390x")
-    with pytest.raises(ValueError, match="is for s390x, this machine is"):
+    with pytest.raises(ValueError, match=r"is for s390x, this machine is amd64$"):
         read_archive(path)
     docker_archive(path, ["poem:1"], diff_id="sha256:00")
-    with pytest.raises(ValueError, match="damaged image archive: sha256:00 is"):
+    with pytest.raises(
+        ValueError,
+        match=r"damaged image archive: sha256:00 is sha256:24112dcbc5d5438ca778844ff49253cb8eb096b9db07de71e15f08c39fbaf2ad$",
+    ):
         read_archive(path)
     docker_archive(path, [])
-    with pytest.raises(ValueError, match="have no names"):
+    with pytest.raises(ValueError, match=r"have no names: save them by name$"):
         read_archive(path)
     digest = next(iter(poem.blobs))
     path.write_bytes(layout({NAME: BuiltImage(poem.manifest, poem.config, {**poem.blobs, digest: b"other"})}))
@@ -107,7 +112,7 @@ def test_a_library_keeps_images_and_a_name_moves(tmp_path, poem):
     library.add({NAME: other, "example.org/old:1": poem})
     assert library.get(NAME) == other
     assert library.get("example.org/old:1") == poem
-    with pytest.raises(ValueError, match="not a name of an image"):
+    with pytest.raises(ValueError, match=r"docker\.io/library/\.\./\.\./x:1: not a name of an image$"):
         library.add({"docker.io/library/../../x:1": poem})
 
 
@@ -132,7 +137,7 @@ def test_a_known_repository_has_the_tags_that_a_hollow_node_finds(tmp_path):
     assert busybox is not None
     images = LocalImages(busybox)
     assert images.pull("nginx:1.29.3-alpine")[1] == images.pull("nginx")[1]
-    with pytest.raises(RuntimeServiceError, match="no-such: not found"):
+    with pytest.raises(RuntimeServiceError, match=r"no-such: not found$"):
         images.pull("nginx:no-such")
 
 
@@ -145,9 +150,11 @@ def test_a_program_is_an_image_if_it_needs_no_libraries(tmp_path):
     assert config["Entrypoint"] == ["/pause"]
     assert "A=1" in config["Env"]
     assert needs_libraries(Path("/bin/ls").read_bytes())
-    with pytest.raises(ValueError, match="needs shared libraries"):
+    with pytest.raises(
+        ValueError, match=r"/bin/ls: needs shared libraries; link it statically, or give a folder that has them too$"
+    ):
         image_from(Path("/bin/ls"))
-    with pytest.raises(ValueError, match="not a 64-bit ELF program"):
+    with pytest.raises(ValueError, match=r"not a 64-bit ELF program; give a folder for anything else$"):
         image_from(Path(__file__))
 
 

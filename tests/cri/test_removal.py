@@ -94,7 +94,7 @@ def test_what_is_mounted_below_stays(tmp_path: Path) -> None:
             unavailable("the right to mount")
     (tmp_path / "tree/z").touch()
     try:
-        with pytest.raises(OSError, match="busy"):
+        with pytest.raises(OSError, match=r"busy: 'a' -> '\d'$"):
             remove_tree(tmp_path / "tree")
         assert (tmp_path / "precious/file").exists()
         assert not (tmp_path / "tree/z").exists()  # the rest goes all the same
@@ -108,7 +108,13 @@ def test_what_is_mounted_below_stays(tmp_path: Path) -> None:
 def test_a_layer_deeper_than_it_can_be_looked_at_is_refused(tmp_path: Path) -> None:
     """Every level of every entry is: with paths as long as they can be, a layer takes hours."""
     for levels, kept in ((MAX_DEPTH, True), (MAX_DEPTH + 1, False)):
-        with nullcontext() if kept else pytest.raises(ValueError, match="deeper than 256 levels"):
+        with (
+            nullcontext()
+            if kept
+            else pytest.raises(
+                ValueError, match=r"layer entry 'd/d/d/d/d/d/d/d/d/d/d/d/d/d/d/d/d/d/d/d/'… is deeper than 256 levels$"
+            )
+        ):
             unpack(entry_of("d/" * levels + "f"), tmp_path / str(levels), overlay=False)
     assert (tmp_path / "256" / ("d/" * MAX_DEPTH) / "f").read_bytes() == b"x"
     unpack(layer({".wh.d": File()}), tmp_path / "256", overlay=False)
@@ -118,7 +124,7 @@ def test_a_layer_deeper_than_it_can_be_looked_at_is_refused(tmp_path: Path) -> N
 def test_a_layer_of_too_many_entries_is_refused(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("lifecycle.cri.images.layers.MAX_ENTRIES", 3)
     unpack(layer({name: File() for name in "abc"}), tmp_path / "a", overlay=False)
-    with pytest.raises(ValueError, match="more than 3 entries"):
+    with pytest.raises(ValueError, match=r"layer has more than 3 entries$"):
         unpack(layer({name: File() for name in "abcd"}), tmp_path / "b", overlay=False)
 
 

@@ -157,7 +157,7 @@ def test_who_gets_which_profile(tmp_path: Path) -> None:
     with pytest.raises(FileNotFoundError):
         seccomp_of(local, (), privileged=False)
     own.write_text("[]")
-    with pytest.raises(ValueError, match="has no defaultAction"):
+    with pytest.raises(ValueError, match=r"has no defaultAction$"):
         seccomp_of(local, (), privileged=False)
     own.write_text(
         '{"defaultAction": "SCMP_ACT_ALLOW", "syscalls": [{"names": ["mkdir"], "action": "SCMP_ACT_ERRNO"}]}'

@@ -61,9 +61,9 @@ def test_a_container_config_survives_the_wire(args: list[str], envs: list[tuple[
 
 
 def test_unknown_fields_and_enum_names_are_refused() -> None:
-    with pytest.raises(ValueError, match="PodSandboxConfig has no field 'hostnam'"):
+    with pytest.raises(ValueError, match=r"PodSandboxConfig has no field 'hostnam'$"):
         new("PodSandboxConfig", {"hostnam": "x"})
-    with pytest.raises(ValueError, match="NamespaceMode has no value 'SOME'"):
+    with pytest.raises(ValueError, match=r"NamespaceMode has no value 'SOME'$"):
         new("NamespaceOption", {"pid": "SOME"})
 
 
@@ -118,7 +118,7 @@ def test_a_layer_cannot_lead_out_through_a_link(tmp_path: Path) -> None:
     archive = io.BytesIO()
     with tarfile.open(fileobj=archive, mode="w") as tar:
         tar.addfile(tarfile.TarInfo("away/x"))
-    with pytest.raises(ValueError, match="leads out"):
+    with pytest.raises(ValueError, match=r"layer entry 'away/x' leads out of the image through a link$"):
         unpack(archive.getvalue(), tmp_path / "root", overlay=False)
     assert list(outside.iterdir()) == []
 
@@ -183,7 +183,7 @@ def test_a_broken_layer_is_the_registrys_fault_and_leaves_nothing_behind(tmp_pat
         async with Registry({"bad": Repository({"1": image})}) as registry:
             store = ImageStore(tmp_path, overlay=False)
             with pytest.raises(
-                RuntimeServiceError, match=r"failed to extract layer: invalid whiteout name: \.wh\.\.\."
+                RuntimeServiceError, match=r"failed to extract layer: invalid whiteout name: \.wh\.\.\.$"
             ):
                 await store.pull(registry.name("bad:1"), None)
             assert store.list() == []
@@ -202,7 +202,11 @@ def test_no_more_of_a_layer_is_read_than_the_manifest_says(tmp_path: Path) -> No
 
     async def main() -> None:
         async with Registry({"liar": Repository({"1": liar})}) as registry:
-            with pytest.raises(RuntimeServiceError, match="unexpected size of blobs/sha256:"):
+            with pytest.raises(
+                RuntimeServiceError,
+                match=r"unexpected size of blobs/sha256:cbc73ff470496903f2b8fef6fde2cc08197cc1adbc6f7b24e9cc496044126e46: "
+                r"more than 98 bytes$",
+            ):
                 await ImageStore(tmp_path, overlay=False).pull(registry.name("liar:1"), None)
 
     asyncio.run(main())
@@ -239,7 +243,10 @@ def test_users_are_looked_up_in_the_image(security: dict[str, object], image_use
 
 
 def test_an_unknown_user_is_refused() -> None:
-    with pytest.raises(RuntimeServiceError, match="unable to find user nobody: no matching entries in passwd file"):
+    with pytest.raises(
+        RuntimeServiceError,
+        match=r"rpc error: code = Unknown desc = failed to generate spec: unable to find user nobody: no matching entries in passwd file$",
+    ):
         resolve_user({}, "nobody", lambda name: PASSWD)
 
 

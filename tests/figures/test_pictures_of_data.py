@@ -64,7 +64,7 @@ def test_each_way_to_weigh_is_a_line_with_its_name_on_logarithmic_axes() -> None
     assert [list(zip(*line.get_data(), strict=True)) for line in axes.get_lines()] == list(lines.values())
     assert words(figure) == list(lines)
     assert (axes.get_xscale(), axes.get_yscale()) == ("log", "log")
-    with pytest.raises(ValueError, match="4 lines, and 3 colours"):
+    with pytest.raises(ValueError, match=r"4 lines, and 3 colours$"):
         weights.draw_weights(dict.fromkeys("abcd", lines["now"]))
 
 
@@ -167,9 +167,9 @@ def test_the_words_beside_a_form_stand_clear_of_its_longest_line() -> None:
 
 
 def test_a_form_with_more_words_than_colours_or_other_lines_is_refused() -> None:
-    with pytest.raises(ValueError, match="5 words, and 4 colours"):
+    with pytest.raises(ValueError, match=r"5 words, and 4 colours$"):
         form.draw_form(FORM, dict.fromkeys("abcde", OTHER_NAME))
-    with pytest.raises(ValueError, match="zip"):
+    with pytest.raises(ValueError, match=r"zip\(\) argument 2 is longer than argument 1$"):
         form.draw_form(FORM, {"a": {**FORM, "more": 1}})
 
 
@@ -179,7 +179,7 @@ def test_a_path_has_a_box_for_each_part_and_its_meaning_below() -> None:
     colours = [to_hex(t.get_bbox_patch().get_facecolor()) for t in figure.axes[0].texts if t.get_bbox_patch()]
     assert colours == [path_parts.COLOURS[place] for place in (0, 1, 0)]
     assert figure.patch.get_alpha() == 0
-    with pytest.raises(ValueError, match="6 parts, and 5 colours"):
+    with pytest.raises(ValueError, match=r"6 parts, and 5 colours$"):
         path_parts.draw_path_parts([[("/a", "")] * 6])
 
 
@@ -192,7 +192,7 @@ def test_roles_stand_in_columns_and_each_arrow_leads_from_its_giver_to_its_taker
     assert [to_hex(box.get_facecolor()) for box in boxes(figure)[:3]] == [*roles.COLOURS[:1] * 2, roles.COLOURS[1]]
     with pytest.raises(KeyError, match="d"):
         roles.draw_roles([["a"]], [("a", "d")])
-    with pytest.raises(ValueError, match="5 columns, and 4 colours"):
+    with pytest.raises(ValueError, match=r"5 columns, and 4 colours$"):
         roles.draw_roles([["a"]] * 5, [])
 
 

@@ -55,7 +55,7 @@ def test_a_cpu_carries_its_number_and_its_owner() -> None:
 
 
 def test_more_owners_than_colours_are_refused() -> None:
-    with pytest.raises(ValueError, match="6 owners, and 5 colours"):
+    with pytest.raises(ValueError, match=r"6 owners, and 5 colours$"):
         draw_cpus(CPUTopology.regular(1, 8), {str(n): frozenset({n}) for n in range(6)})
 
 

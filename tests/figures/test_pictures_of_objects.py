@@ -39,7 +39,7 @@ def test_boxes_stand_below_their_heading_and_arrows_lead_to_the_right() -> None:
     assert arrows(figure) == [(2.7, 4.3), (2.7, 4.3)]
     first, second = boxes(figure)[1:]
     assert first.get_y() + first.get_height() < second.get_y()  # they do not overlap
-    with pytest.raises(ValueError, match="no box for the arrow one → four"):
+    with pytest.raises(ValueError, match=r"no box for the arrow one → four$"):
         draw_columns(("x",), ([one],), [(one, Box("four"))])
 
 

@@ -94,5 +94,5 @@ def test_each_answer_of_a_probe_is_a_dot_or_a_cross_and_late_ones_are_left_out()
 
 
 def test_two_groups_of_one_name_cannot_be_told_apart() -> None:
-    with pytest.raises(ValueError, match="two groups are called x"):
+    with pytest.raises(ValueError, match=r"two groups are called x$"):
         draw_cgroup_tree({"a": "", "a/x": "", "a/b": "", "a/b/x": ""})

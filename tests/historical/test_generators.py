@@ -42,7 +42,9 @@ def test_deprecated_in_1_12_without_effect_since_1_18_gone_in_1_21():
     with pytest.raises(CommandError) as refused:
         run(36, "nginx", "nginx", generator="deployment/apps.v1")
     assert f"error: {refused.value}\n" == recorded("run-generator")[3]
-    with pytest.raises(CommandError, match='generator "nope" not found'):
+    with pytest.raises(
+        CommandError, match=r"""^generator "nope" not found\nSee 'kubectl run -h' for help and examples$"""
+    ):
         run(17, "n", "i", generator="nope")
 
 

@@ -239,5 +239,5 @@ def test_a_server_of_today_has_nothing_of_it() -> None:
         return answer.status, stored["metadata"].get("initializers")
 
     assert run_virtual(main()) == (404, None)
-    with pytest.raises(ValueError, match='enable-admission-plugins plugin "Initializers" is unknown'):
+    with pytest.raises(ValueError, match=r'enable-admission-plugins plugin "Initializers" is unknown$'):
         AdmissionOptions(enable=["Initializers"])

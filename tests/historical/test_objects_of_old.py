@@ -266,7 +266,9 @@ def test_a_file_of_passwords(tmp_path: Path) -> None:
         "c": Entry(UserInfo("c", ("",), "3"), "pw"),
     }  # fmt: skip
     path.write_text("pw,a\n")
-    with pytest.raises(ValueError, match=r"must have at least 3 columns") as refused:
+    with pytest.raises(
+        ValueError, match=r"must have at least 3 columns \(password, user name, user uid\), found 2$"
+    ) as refused:
         read_password_file(path)
     assert str(refused.value) == (
         f"password file '{path}' must have at least 3 columns (password, user name, user uid), found 2"

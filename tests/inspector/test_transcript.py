@@ -88,7 +88,10 @@ def test_kubectl_is_run_in_one_context_with_one_configuration(program, monkeypat
 
 def test_a_live_node_is_a_container_in_which_a_shell_runs_the_command(program) -> None:
     node = KindNode("worker", {"rules": "iptables-save | sort"})
-    with pytest.raises(InspectorError, match=r"^docker is not on PATH: "):
+    with pytest.raises(
+        InspectorError,
+        match=r"^docker is not on PATH: a live kind node is a container, and only docker can look into it$",
+    ):
         node.run("rules")
     program("docker", '[ "$6" ] && exit 9; echo "$1,$2,$3,$4,$5"')
     assert node.run("rules") == "exec,worker,sh,-c,iptables-save | sort\n"

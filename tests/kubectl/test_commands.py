@@ -390,3 +390,28 @@ def test_unknown_commands():
         "create deployment --namespace=x d",
     ):
         assert kubectl(f"{spelled} --image=i")[3].asked() == ["POST /apis/apps/v1/namespaces/x/deployments"]
+
+
+@pytest.mark.parametrize(
+    ("line", "words"),
+    [
+        ("apply --prune --all -f x.yaml", "--prune is not built into this kubectl"),
+        ("apply view-last-applied deploy/x", "apply view-last-applied is not built into this kubectl"),
+        ("apply edit-last-applied deploy/x", "apply edit-last-applied is not built into this kubectl"),
+        ("apply set-last-applied -f x.yaml", "apply set-last-applied is not built into this kubectl"),
+        ("delete -k folder", "-k is not built into this kubectl; -f is"),
+        (
+            "explain pods -o plaintext-openapiv2",
+            "-o plaintext-openapiv2 is not built into this kubectl; -o plaintext is",
+        ),
+        (
+            "run x --image=nginx --attach",
+            "this kubectl cannot attach to a container, so nothing was created; without --attach, --stdin and --rm it"
+            " creates the pod",
+        ),
+    ],
+)
+def test_what_is_not_built_in_is_refused_before_anything_is_done(line, words):
+    code, out, err, server = kubectl(line)
+    assert (code, out, err) == (1, "", f"error: {words}\n")
+    assert server.requests == []

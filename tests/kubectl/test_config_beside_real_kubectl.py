@@ -51,6 +51,18 @@ current-context
 set current-context b
 set contexts.a.namespace other
 set contexts.new.cluster x
+set contexts.a.user other
+set clusters.a.proxy-url http://p
+set clusters.a.tls-server-name x
+set clusters.a.disable-compression true
+set clusters.a.certificate-authority x
+set users.u.username x
+set users.u.password x
+set users.u.tokenFile x
+set users.u.act-as x
+set users.u.act-as-uid x
+set users.a.client-certificate x
+set users.a.client-key x
 set clusters.c.d.server https://z
 set clusters.b.insecure-skip-tls-verify false
 set clusters.b.insecure-skip-tls-verify maybe
@@ -67,6 +79,9 @@ unset contexts.a.namespace
 unset contexts.b
 unset contexts.zz
 unset contexts.zz.user
+unset contexts.a.user
+unset clusters.a.server
+unset users.u.token
 unset users
 unset foo
 set-context new --cluster=a --user=u -n m

@@ -5,9 +5,14 @@ What no other test here ran was asked for, line by line, until little was left.
 
 from __future__ import annotations
 
+from datetime import UTC, datetime, timedelta
 from pathlib import Path
 
 import pytest
+from cryptography import x509
+from cryptography.hazmat.primitives.asymmetric import ec, rsa
+from cryptography.hazmat.primitives.hashes import SHA256
+from cryptography.hazmat.primitives.serialization import Encoding, NoEncryption, PrivateFormat
 
 from lifecycle.agreements.kubectl.printed import told
 from tests.kubectl.beside import Both, recorded_answers
@@ -21,6 +26,14 @@ RECORDED = Path(__file__).parent / "real_rarer_answers.json"
 
 def pem(*kinds: str) -> str:
     return "".join(f"-----BEGIN {kind}-----\nYWJj\n-----END {kind}-----\n" for kind in kinds)
+
+
+def certificate(key: ec.EllipticCurvePrivateKey) -> bytes:
+    """Signed by itself, for a day."""
+    name, now = x509.Name([]), datetime.now(UTC)
+    builder = x509.CertificateBuilder().subject_name(name).issuer_name(name).public_key(key.public_key())
+    dated = builder.serial_number(1).not_valid_before(now).not_valid_after(now + timedelta(days=1))
+    return dated.sign(key, SHA256()).public_bytes(Encoding.PEM)
 
 
 EXPRESSIONS = "{matchExpressions: [{key: app, operator: In, values: [dep, x]}]}"
@@ -38,6 +51,7 @@ MORE_FILES = FILES | {
     "dotted.list": "..a=x\n",
     "space.list": "A B=x\n",
     "bare.list": "PATH_THAT_IS_NOT_SET\n",
+    "bare.yaml": "{apiVersion: v1, kind: Pod, metadata: {name: bare}, spec: {containers: [{name: c, image: x}]}}",
 }
 
 GENERATED = """
@@ -179,9 +193,35 @@ expose -f HOME/ports.yaml --name=p
 expose -f HOME/ports.yaml --name=p --port=53
 expose configmap nope --port=80
 expose sa default --port=80
+create clusterrole x --verb=get --non-resource-url='*' --non-resource-url='/a/*'
+create secret tls x --cert=HOME/own.crt --key=HOME/none.pem
+create secret tls x --cert=HOME/own.crt --key=HOME/others.key
+create secret tls x --cert=HOME/own.crt --key=HOME/rsa.key
+create clusterrole x --verb=get --non-resource-url='/a*b'
+expose -f HOME/bare.yaml --port=80
 """.strip().splitlines()
 
 READ = """
+create configmap UP
+create secret generic UP
+create secret docker-registry UP --docker-username=u --docker-password=p
+create serviceaccount UP
+create namespace UP
+create quota UP
+create priorityclass UP --value=1
+create job UP --image=x
+create cronjob UP --image=x --schedule='* * * * *'
+create ingress UP --rule=a/b=c:80
+create deployment UP --image=x
+create service clusterip UP --tcp=80
+create service nodeport UP --tcp=80
+create service loadbalancer UP --tcp=80
+create service externalname UP --external-name=a.b
+create role a% --verb=get --resource=pods
+create clusterrole a% --verb=get --resource=pods
+create rolebinding a% --role=r --user=u
+create clusterrolebinding a% --clusterrole=r --user=u
+create job x --from=deploy,svc
 create token
 create token default x
 create token default --audience=
@@ -197,6 +237,7 @@ create --raw=/api/v1/namespaces/default/configmaps -f HOME/js.json -o yaml
 create --raw=/x -f HOME/js.json -f HOME/dep.yaml
 version --output=x
 version extra
+set image
 set image deploy/web --all -l a=b nginx=x
 set image deploy/web --all
 set image nginx=x
@@ -221,6 +262,7 @@ annotate deploy web
 scale deploy web
 scale deploy web --replicas=-1
 scale deploy --all --replicas=1 --resource-version=1
+scale deploy,rs --all --replicas=1 --resource-version=1
 scale deploy web --replicas=1 --timeout=x
 scale
 delete deploy web --cascade=maybe
@@ -267,6 +309,7 @@ get pods -o 'jsonpath={.items[0'
 get pods -o 'jsonpath={.items[x]}'
 get pods -o 'jsonpath={.items[?(@.kind]}'
 get pods -o 'jsonpath={...kind}'
+get pods -o 'jsonpath={....kind}'
 get pods -o 'jsonpath={"a'
 get pods -o 'jsonpath={-1}{+2}{1.5}{1.2.3}'
 get pods -o "jsonpath={'a\\"b'}{\\"c'd\\"}"
@@ -323,12 +366,18 @@ logs
 logs lonely --tail=x
 logs lonely --since=1h --since-time=2026-01-01T00:00:00Z
 logs nope
+logs svc/kubernetes
+logs ns/default
+logs node/nope
 logs -l app=x lonely
 exec
 exec lonely
 exec lonely date
 drain
 drain nope
+drain nope --pod-selector='a b'
+drain nope -l a=b
+cordon nope -l a=b
 cordon
 cordon nope
 uncordon
@@ -337,6 +386,16 @@ taint nodes x
 taint nodes x a=b
 taint nodes x a=b:Foo
 taint nodes --all -l a=b c=d:NoSchedule
+taint a=b:NoSchedule
+taint nodes a=b:NoSchedule
+taint nodes x a=b:NoSchedule y
+taint nodes x a=b:NoSchedule a:NoSchedule-
+taint nodes x a=b:NoSchedule a:NoExecute-
+taint pods x a=b:NoSchedule
+rollout pause svc web
+rollout resume svc web
+rollout resume deploy web
+run
 """.strip().splitlines()
 
 PRINTED = r"""
@@ -366,6 +425,14 @@ PRINTED = r"""
 {{ print true false 1.5 nil }}|{{ println }}|{{ print }}|{{ print "a" 1 2 "b" true }}
 {{ index .spec.template.spec.containers nil }}
 {{ index nil 0 }}
+{{ index .nope 0 }}
+{{ index .metadata .nope }}
+{{ index .metadata "labels" "nope" "x" }}
+{{ print | }}
+{{ | print }}
+{{ range $a, .kind }}{{ end }}
+{{ range $a, $b, $c := .metadata }}{{ end }}
+{{ with $a, $b := .metadata }}{{ end }}
 {{ slice nil }}
 {{ slice .metadata.name 0 1 2 }}
 {{ slice .metadata.name "x" }}
@@ -417,6 +484,12 @@ def home(both: Both) -> Path:
     for name, text in MORE_FILES.items():
         (both.home / name).parent.mkdir(parents=True, exist_ok=True)
         (both.home / name).write_text(text)
+    own, others = ec.generate_private_key(ec.SECP256R1()), ec.generate_private_key(ec.SECP256R1())
+    (both.home / "own.crt").write_bytes(certificate(own))
+    for name, key in (("others", others), ("rsa", rsa.generate_private_key(65537, 2048))):
+        (both.home / f"{name}.key").write_bytes(
+            key.private_bytes(Encoding.PEM, PrivateFormat.TraditionalOpenSSL, NoEncryption())
+        )
     return both.home
 
 

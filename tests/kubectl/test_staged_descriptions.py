@@ -170,13 +170,36 @@ CPU_NOW = {
 CPU_BARE = {"type": "Resource", "resource": {"name": "cpu", "current": {"averageUtilization": 40}}}
 
 
-def request(text: str) -> dict[str, Any]:
+def request(text: str, name: str = "x", **state: Any) -> dict[str, Any]:
     return obj(
         "CertificateSigningRequest",
         "certificates.k8s.io/v1",
+        name,
         namespace="",
         spec={"request": base64.b64encode(text.encode()).decode(), "signerName": "a/b"},
+        status={**state, "conditions": [{"type": each, "status": "True"} for each in state.get("conditions", ())]},
     )
+
+
+def quota(name: str, *scopes: str) -> dict[str, Any]:
+    hard = {"pods": "4", "requests.cpu": "1500m"}
+    status = {"hard": hard, "used": {"pods": "1"}}
+    return obj("ResourceQuota", name=name, spec={"hard": hard, "scopes": list(scopes)}, status=status)
+
+
+SUBJECT = """\
+-----BEGIN CERTIFICATE REQUEST-----
+MIIBYzCCAQkCAQAwfDELMAkGA1UEBhMCQVExCjAIBgNVBAgMAVAxCjAIBgNVBAcM
+AUwxCjAIBgNVBAkMAVMxCjAIBgNVBBEMATExCzAJBgNVBAoMAm8xMQswCQYDVQQK
+DAJvMjEKMAgGA1UECwwBdTELMAkGA1UEAwwCY24xCjAIBgNVBAUTATcwWTATBgcq
+hkjOPQIBBggqhkjOPQMBBwNCAATMasm/hgKbip9qV6s0F5CrNYh9o6aGFCgv9jkd
+u9BWZ1epZ0zMe+CQNESttfVoGCGBCPyk3uKhSje+pvibDNHSoCswKQYJKoZIhvcN
+AQkOMRwwGjAYBgNVHREEETAPgg1hLmV4YW1wbGUuY29tMAoGCCqGSM49BAMCA0gA
+MEUCIQD/hsVHEQGBVF0jhRKKHwLkvtBJI0xJ/L2fYTFneQrgbgIgAlNJsUcWDUvK
+WkmgXCyUM2dqthCZboddFuhn7EOyUZI=
+-----END CERTIFICATE REQUEST-----
+"""
+"""A request of somebody whose name has all its parts."""
 
 
 def stateful(name: str, **spec: Any) -> dict[str, Any]:
@@ -306,6 +329,27 @@ SCENES = {
                 }
             ],
         ),
+        pod(
+            "joined",
+            state={
+                "ephemeralContainerStatuses": [
+                    {
+                        "name": "look",
+                        "image": "i",
+                        "imageID": "",
+                        "ready": False,
+                        "restartCount": 0,
+                        "state": {"running": {"startedAt": THEN}},
+                        "lastState": {},
+                    }
+                ]
+            },
+            ephemeralContainers=[{"name": "look", "image": "i", "targetContainerName": "c"}],
+            runtimeClassName="kata",
+            priorityClassName="high",
+            priority=7,
+            serviceAccountName="robot",
+        ),
         pod("room", resources={"requests": {"cpu": "1"}, "limits": {"cpu": "2"}}),
     ),
     "templates": described(
@@ -378,6 +422,23 @@ SCENES = {
         where=APPS,
     ),
     "daemons": described("ds", "daemonsets", daemons("x", **ROLLING), daemons("hand", type="OnDelete"), where=APPS),
+    "requests": described(
+        "csr",
+        "certificatesigningrequests",
+        request(SUBJECT),
+        request(SUBJECT, "approved", conditions=["Approved"]),
+        request(SUBJECT, "issued", conditions=["Approved"], certificate="YQ=="),
+        request(SUBJECT, "denied", conditions=["Approved", "Denied"]),
+        request(SUBJECT, "failed", conditions=["Approved", "Failed"]),
+        where=REQUESTS,
+    ),
+    "quotas": described(
+        "quota",
+        "resourcequotas",
+        quota("x"),
+        quota("ending", "Terminating", "BestEffort"),
+        quota("staying", "NotTerminating", "NotBestEffort"),
+    ),
     "a request of another kind": described(
         "csr",
         "certificatesigningrequests",

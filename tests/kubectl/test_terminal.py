@@ -69,6 +69,7 @@ def test_custom_columns_show_them_too_and_keep_lines_apart() -> None:
 
 def test_a_form_feed_ends_a_line_up_and_what_is_remembered_goes_on() -> None:
     assert tabulated("a\tb\nlong\tc\fd\te\n") == "a     b\nlong  c\nd  e\n"
+    assert tabulated("a\tb\nlong\tc") == "a     b\nlong  c", "the last line need not be ended"
     remembered: list[int] = []
     assert tabulated("a\tb\nlong\tc\fd\te\n", remembered=remembered) == "a     b\nlong  c\nd     e\n"
     assert remembered == [6]

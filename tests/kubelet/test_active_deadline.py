@@ -9,7 +9,6 @@ import pytest
 from lifecycle.api.http.wire import Object
 from lifecycle.api.loop.clock import format_time
 from lifecycle.kubelet.active_deadline import (
-    MESSAGE,
     ActiveDeadlineHandler,
     ShouldEvictResponse,
     generate_status,
@@ -17,6 +16,7 @@ from lifecycle.kubelet.active_deadline import (
 )
 
 NOON = 1_800_000_000
+MESSAGE = "Pod was active on the node longer than the specified deadline"
 COMPUTED = {"phase": "Running", "reason": "", "message": "m", "containerStatuses": [{"name": "c"}]}
 OVER = {"phase": "Failed", "reason": "DeadlineExceeded", "message": MESSAGE}
 

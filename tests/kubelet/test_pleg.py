@@ -95,6 +95,12 @@ def test_looks_are_measured_with_the_time_between_them() -> None:
         await asyncio.sleep(0.7)
         await pleg.look()
         lines = pleg.text().splitlines()
+        assert [line for line in lines if line.startswith("#")] == [
+            "# HELP kubelet_pleg_relist_duration_seconds [ALPHA] Duration in seconds for relisting pods in PLEG.",
+            "# TYPE kubelet_pleg_relist_duration_seconds histogram",
+            "# HELP kubelet_pleg_relist_interval_seconds [ALPHA] Interval in seconds between relisting in PLEG.",
+            "# TYPE kubelet_pleg_relist_interval_seconds histogram",
+        ]
         assert "kubelet_pleg_relist_duration_seconds_count 2" in lines
         assert "kubelet_pleg_relist_interval_seconds_count 1" in lines
         assert "kubelet_pleg_relist_interval_seconds_sum 0.7" in lines

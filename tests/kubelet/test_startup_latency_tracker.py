@@ -51,6 +51,28 @@ def test_a_pod_counts_when_all_its_containers_run_and_only_once() -> None:
     assert (metrics.histogram(POD_START_SLI).count, metrics.histogram(POD_START_SLI).sum) == (1, 3.0)
 
 
+def test_metrics_are_told_under_their_names_in_upstreams_words_and_by_its_buckets() -> None:
+    metrics = tracker()
+    metrics.running(pod(), status(), MIDNIGHT + 3)
+    lines = metrics.text().splitlines()
+    assert [line for line in lines if line.startswith("#")] == [
+        "# HELP kubelet_pod_start_duration_seconds [ALPHA] Duration in seconds from kubelet seeing a pod for the first"
+        " time to the pod starting to run",
+        "# TYPE kubelet_pod_start_duration_seconds histogram",
+        "# HELP kubelet_pod_start_sli_duration_seconds [ALPHA] Duration in seconds to start a pod, excluding time to"
+        " pull images and run init containers, measured from pod creation timestamp to when all its containers are"
+        " reported as started and observed via watch",
+        "# TYPE kubelet_pod_start_sli_duration_seconds histogram",
+    ]
+    name = "kubelet_pod_start_sli_duration_seconds_bucket"
+    buckets = {line.partition('"')[2].partition('"')[0]: line[-1] for line in lines if line.startswith(name)}
+    first, later = (
+        ("0.5", "1", "2"),
+        "3 4 5 6 8 10 20 30 45 60 120 180 240 300 360 480 600 900 1200 1800 2700 3600 +Inf",
+    )
+    assert buckets == {**dict.fromkeys(first, "0"), **dict.fromkeys(later.split(), "1")}
+
+
 def test_a_stateful_pod_is_not_in_the_promise() -> None:
     metrics = tracker()
     metrics.running(pod(volumes=[{"name": "d", "persistentVolumeClaim": {"claimName": "c"}}]), status(), MIDNIGHT + 3)

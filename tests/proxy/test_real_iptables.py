@@ -97,5 +97,7 @@ def test_connections_are_balanced_through_the_real_rules() -> None:
 
 
 def test_a_command_runner_must_be_told_its_namespace() -> None:
-    with pytest.raises(ValueError, match="network namespace"):
+    with pytest.raises(
+        ValueError, match=r"a network namespace is needed: the machine's own rules are not ours to change$"
+    ):
         CommandRunner("")

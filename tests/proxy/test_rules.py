@@ -151,6 +151,6 @@ def test_a_large_cluster_goes_without_comments_at_its_endpoints() -> None:
 
 def test_a_jump_to_nowhere_is_refused_and_changes_nothing() -> None:
     tables = Tables()
-    with pytest.raises(RestoreError, match="KUBE-NOWHERE"):
+    with pytest.raises(RestoreError, match=r"line 4 failed: COMMIT: no chain KUBE-NOWHERE$"):
         tables.restore("*nat\n:A - [0:0]\n-A A -j KUBE-NOWHERE\nCOMMIT\n")
     assert tables.save() == ""

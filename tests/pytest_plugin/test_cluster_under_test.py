@@ -76,7 +76,7 @@ def test_a_command_reads_what_it_is_handed(running: Running, under_test: Cluster
 
 
 def test_a_command_that_is_handed_nothing_reads_nothing(under_test: ClusterUnderTest) -> None:
-    with pytest.raises(KubectlFailed, match="error: no objects passed to create"):
+    with pytest.raises(KubectlFailed, match=r"kubectl create -f -: error: no objects passed to create \(exit 1\)$"):
         under_test.kubectl("create -f -")
 
 

@@ -61,7 +61,7 @@ def test_what_cannot_be_is_refused(change: Mapping[str, Any], message: str) -> N
 def test_an_unknown_plugin_is_named() -> None:
     enabled = {"multiPoint": {"enabled": [{"name": "Astrology"}]}}
     profile = parse_configuration({**API, "profiles": [{"plugins": enabled}]}).profiles[0]
-    with pytest.raises(ConfigurationError, match='"Astrology" does not exist'):
+    with pytest.raises(ConfigurationError, match=r'"Astrology" does not exist$'):
         new_framework(profile)
 
 

@@ -1,5 +1,7 @@
 """What the scheduler is told, and what it makes of it: configurations, events, conditions, case by case."""
 
+# ruff: noqa: E501 - messages in full
+
 from __future__ import annotations
 
 from collections.abc import Callable
@@ -74,6 +76,7 @@ extenders: [{urlPrefix: "http://x/", filterVerb: f}]
         20,
     )
     assert found.extenders == (ExtenderConfig("http://x/", "f"),)
+    assert extender_config({"urlPrefix": "u"}) == ExtenderConfig("u", "", "", "", "", 1, 5.0, False, False)
     plain, other = found.profiles
     assert plain == Profile()
     assert (other.scheduler_name, other.percentage_of_nodes_to_score) == ("other", 50)
@@ -103,14 +106,23 @@ extenders: [{urlPrefix: "http://x/", filterVerb: f}]
         ({**API, "podMaxBackoffSeconds": 0.5},
          "podMaxBackoffSeconds: Invalid value: 0.5: must be greater than or equal to PodInitialBackoffSeconds"),
         ({**API, "extenders": [{"urlPrefix": "a", "bindVerb": "b"}] * 2},
-         "extenders: Invalid value: found 2 extenders implementing bind: only one extender can implement bind"),
+         'extenders: Invalid value: "found 2 extenders implementing bind": only one extender can implement bind'),
         ({**API, "extenders": [{"urlPrefix": "a", "prioritizeVerb": "p"}]},
          "extenders[0].weight: Invalid value: 0: must have a positive weight applied to it"),
         ({**API, "extenders": [{"urlPrefix": "a", "prioritizeVerb": "p", "weight": -2}]},
          "extenders[0].weight: Invalid value: -2: must have a positive weight applied to it"),
+        ({**API, "extenders": [{"urlPrefix": "a", "filterVerb": "f"}, *({"urlPrefix": "b", "prioritizeVerb": "p", "weight": n} for n in (-3, 0))]},
+         "[extenders[1].weight: Invalid value: -3: must have a positive weight applied to it, extenders[2].weight: Invalid value: 0: must have a positive weight applied to it]"),
+        ({**API, "podInitialBackoffSeconds": 0, "podMaxBackoffSeconds": -1, "percentageOfNodesToScore": 101,
+          "extenders": [{"urlPrefix": "a", "prioritizeVerb": "p", "weight": -3}]},
+         "[percentageOfNodesToScore: Invalid value: 101: not in valid range [0-100], podInitialBackoffSeconds: Invalid value: 0: must be greater than 0, podMaxBackoffSeconds: Invalid value: -1: must be greater than or equal to PodInitialBackoffSeconds, extenders[0].weight: Invalid value: -3: must have a positive weight applied to it]"),
+        ({**API, "extenders": [{"urlPrefix": "a", "managedResources": [{"name": "example.com/a"}] * 2},
+                               {"urlPrefix": "b", "managedResources": [{"name": n} for n in ("example.com/a", "cpu", "a b")]}]},
+         '[extenders[0].managedResources[1].name: Invalid value: "example.com/a": duplicate extender managed resource name, extenders[1].managedResources[0].name: Invalid value: "example.com/a": duplicate extender managed resource name, extenders[1].managedResources[1].name: Invalid value: "cpu": is an invalid extended resource name, extenders[1].managedResources[2].name: Invalid value: "a b": name part must consist of alphanumeric characters, \'-\', \'_\' or \'.\', and must start and end with an alphanumeric character (e.g. \'MyName\',  or \'my.name\',  or \'123-abc\', regex used for validation is \'([A-Za-z0-9][-A-Za-z0-9_.]*)?[A-Za-z0-9]\')]'),
     ],
 )  # fmt: skip
 def test_configurations_that_cannot_be_used(document: Any, words: str) -> None:
+    """What several extenders have wrong is what kube-scheduler 1.36.2 said of the same files."""
     with pytest.raises(ValueError) as refused:  # noqa: PT011 - the whole text is compared
         parse_configuration(document)
     assert str(refused.value) == words

@@ -199,5 +199,5 @@ def test_another_deployment_of_the_log_has_its_own_journey(folder):
 
 
 def test_a_recording_without_the_creation_is_named(folder):
-    with pytest.raises(LookupError, match="some-cluster: no creation of deployment other in the audit log"):
+    with pytest.raises(LookupError, match=r"some-cluster: no creation of deployment other in the audit log$"):
         recorded_journey(folder, name="other")

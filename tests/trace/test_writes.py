@@ -111,7 +111,7 @@ def test_a_field_belongs_to_whoever_owns_the_nearest_part_around_it():
 
 
 def test_a_log_without_the_creation_is_said():
-    with pytest.raises(LookupError, match="no creation of deployment web"):
+    with pytest.raises(LookupError, match=r"no creation of deployment web in the audit log$"):
         requests_of([entry("create", "deployments", deployment())], "web")
 
 

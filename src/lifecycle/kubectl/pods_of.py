@@ -48,8 +48,8 @@ async def pods_of(
     """The pods behind an object, the best first; if there are none, the first that
     comes within `timeout` seconds. Raises CommandError, StatusError.
     """
-    namespace, selector = obj["metadata"]["namespace"], selector_of(obj)
-    path = f"/api/v1/namespaces/{namespace}/pods"
+    selector = selector_of(obj)
+    path = f"/api/v1/namespaces/{obj['metadata']['namespace']}/pods"
     listed = await session.send("GET", path, {"labelSelector": selector})
     kind = {"apiVersion": "v1", "kind": "Pod"}
     pods = [{**kind, **item} for item in listed.get("items") or ()]

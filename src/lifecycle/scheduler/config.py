@@ -15,11 +15,15 @@ file says of the client's connection and of leader election is the process' busi
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any
 
+from lifecycle.api.aggregate import aggregate
+from lifecycle.api.field_errors import FieldError, invalid
 from lifecycle.api.go.yaml_reader import read_yaml
+from lifecycle.api.resource_names import is_extended_resource_name
+from lifecycle.api.validation.content import qualified_name
 
 API_VERSION = "kubescheduler.config.k8s.io/v1"
 DEFAULT_SCHEDULER_NAME = "default-scheduler"
@@ -165,37 +169,70 @@ def parse_configuration(document: str | Mapping[str, Any]) -> SchedulerConfigura
             )
         seen.add(profile.scheduler_name)
     percentage = decoded.get("percentageOfNodesToScore") or 0
-    if not 0 <= percentage <= 100:
-        raise ConfigurationError(
-            f"percentageOfNodesToScore: Invalid value: {percentage}: not in valid range"
-            " [0-100]"
-        )
     initial, longest = (
         decoded.get("podInitialBackoffSeconds", 1),
         decoded.get("podMaxBackoffSeconds", 10),
     )
-    if initial <= 0:
-        raise ConfigurationError(
-            f"podInitialBackoffSeconds: Invalid value: {initial}: must be greater"
-            " than 0"
-        )
-    if longest < initial:
-        raise ConfigurationError(
-            f"podMaxBackoffSeconds: Invalid value: {longest}: must be greater than or"
-            " equal to PodInitialBackoffSeconds"
-        )
-    extenders = tuple(
-        extender_config(entry) for entry in decoded.get("extenders") or ()
-    )
-    if sum(bool(extender.bind_verb) for extender in extenders) > 1:
-        count = sum(bool(extender.bind_verb) for extender in extenders)
-        raise ConfigurationError(
-            f"extenders: Invalid value: found {count} extenders implementing bind: only"
-            " one extender can implement bind"
-        )
+    extenders: Sequence[Mapping[str, Any]] = decoded.get("extenders") or ()
+    errors = [
+        *_number_errors(percentage, initial, longest),
+        *_extender_errors(extenders),
+    ]
+    if errors:
+        raise ConfigurationError(aggregate([str(error) for error in errors]))
     return SchedulerConfiguration(
-        profiles, extenders, percentage, float(initial), float(longest)
+        profiles,
+        tuple(extender_config(entry) for entry in extenders),
+        percentage,
+        float(initial),
+        float(longest),
     )
+
+
+def _number_errors(
+    percentage: int, initial: float, longest: float
+) -> Iterator[FieldError]:
+    if not 0 <= percentage <= 100:
+        yield invalid(
+            "percentageOfNodesToScore", percentage, "not in valid range [0-100]"
+        )
+    if initial <= 0:
+        yield invalid("podInitialBackoffSeconds", initial, "must be greater than 0")
+    if longest < initial:
+        yield invalid(
+            "podMaxBackoffSeconds",
+            longest,
+            "must be greater than or equal to PodInitialBackoffSeconds",
+        )
+
+
+def _extender_errors(extenders: Sequence[Mapping[str, Any]]) -> Iterator[FieldError]:
+    """Upstream: `validateExtenders`."""
+    seen: set[str] = set()
+    for i, entry in enumerate(extenders):
+        weight = entry.get("weight", 0)
+        if entry.get("prioritizeVerb") and weight <= 0:
+            yield invalid(
+                f"extenders[{i}].weight",
+                weight,
+                "must have a positive weight applied to it",
+            )
+        for j, managed in enumerate(entry.get("managedResources") or ()):
+            path, name = f"extenders[{i}].managedResources[{j}].name", managed["name"]
+            wrong = qualified_name(name)
+            yield from (invalid(path, name, message) for message in wrong)
+            if not wrong and not is_extended_resource_name(name):
+                yield invalid(path, name, "is an invalid extended resource name")
+            if name in seen:
+                yield invalid(path, name, "duplicate extender managed resource name")
+            seen.add(name)
+    binders = sum(bool(entry.get("bindVerb")) for entry in extenders)
+    if binders > 1:
+        yield invalid(
+            "extenders",
+            f"found {binders} extenders implementing bind",
+            "only one extender can implement bind",
+        )
 
 
 def _profile(entry: Mapping[str, Any]) -> Profile:
@@ -284,14 +321,7 @@ def _at_point(
 
 
 def extender_config(entry: Mapping[str, Any]) -> ExtenderConfig:
-    """Read one entry of `extenders`. Raises ValueError for a prioritizer without a
-    positive weight.
-    """
-    if entry.get("prioritizeVerb") and entry.get("weight", 0) <= 0:
-        text = "must have a positive weight applied to it"
-        raise ValueError(
-            f"extenders[0].weight: Invalid value: {entry.get('weight', 0)}: {text}"
-        )
+    """Read one entry of `extenders`."""
     managed = entry.get("managedResources") or ()
     return ExtenderConfig(
         entry["urlPrefix"],

@@ -63,5 +63,5 @@ def test_there_is_one_form(form: str) -> None:
 
 
 def test_what_is_not_published_is_missed_before_anybody_asks_for_its_form() -> None:
-    with pytest.raises(CommandError, match=re.escape('couldn\'t find resource for "g.io/v2, Resource=things"')):
+    with pytest.raises(CommandError, match=re.escape('couldn\'t find resource for "g.io/v2, Resource=things"') + "$"):
         _explained(_Session("v2"), "--output", "json")

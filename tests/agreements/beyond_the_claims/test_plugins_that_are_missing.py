@@ -156,7 +156,7 @@ def test_a_list_of_no_plugins_and_a_result_that_cannot_be_kept_are_errors(tmp_pa
     rt = RuntimeConf("c1", "/x", "eth0")
     none = config.NetworkConfigList(**{**_fields(_network(BRIDGE)), "plugins": ()})
     libcni = _Piped(tmp_path, FIRST)
-    with pytest.raises(CNIError, match="no plugin configs found"):
+    with pytest.raises(CNIError, match=r"no plugin configs found$"):
         asyncio.run(libcni.add_network_list(none, rt))
     (tmp_path / "cache").write_text("a file")
     with pytest.raises(CNIError, match='failed to set network "net" cached result: '):

@@ -260,7 +260,7 @@ def test_what_a_node_says_is_its_lease_if_it_is_managed_and_makes_sense(
         lease = Lease(IPv4Network(found), KNOWN)
         assert (node_to_lease(told), events) == (lease, [LeaseEvent(ADDED, lease)])
     else:
-        with pytest.raises(CNIError, match=found):
+        with pytest.raises(CNIError, match=f"{found}$"):
             node_to_lease(told)
         assert events == []
 

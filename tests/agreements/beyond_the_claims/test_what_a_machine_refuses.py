@@ -58,7 +58,7 @@ def test_an_address_that_could_not_be_written_down_is_nobodys(tmp_path: Path, mo
     with store:
         with monkeypatch.context() as patch:
             patch.setattr(builtins, "open", full)
-            with pytest.raises(OSError, match="No space left"):
+            with pytest.raises(OSError, match=r"No space left on device$"):
                 store.reserve("c", "eth0", address, "0")
         assert store.reserve("c", "eth0", address, "0") is True
         assert store.reserve("d", "eth0", address, "0") is False

@@ -145,5 +145,7 @@ def test_a_certificate_counts_before_a_token(reviews: _Reviews) -> None:
 
 
 def test_a_config_map_that_says_nothing_of_a_proxy_is_no_use() -> None:
-    with pytest.raises(ValueError, match="no client ca bundle found"):
+    with pytest.raises(
+        ValueError, match=r"no client ca bundle found under kube-system/extension-apiserver-authentication$"
+    ):
         delegating_authenticator({"data": {}}, ConnectionConfig(server="https://cluster"), Clock())

@@ -93,7 +93,7 @@ def test_words_that_only_look_like_it(word: str) -> None:
 def test_what_an_alias_brings_along_counts_for_the_depth(around: int, inside: int, deep: bool) -> None:
     text = f"a: &x {'[' * inside}1{']' * inside}\nb: {'[' * around}*x{']' * around}"
     if deep:
-        with pytest.raises(ValueError, match="exceeded max depth"):
+        with pytest.raises(ValueError, match=r"yaml: exceeded max depth$"):
             read_yaml(text.encode())
     else:
         value, _ = read_yaml(text.encode())

@@ -207,13 +207,13 @@ def headers_frame(raw: bytes) -> bytes:
 
 
 def test_headers_that_grow_without_measure_are_not_decompressed() -> None:
-    with pytest.raises(FrameError, match="more than 65536 bytes"):
+    with pytest.raises(FrameError, match=r"headers: more than 65536 bytes$"):
         list(FrameDecoder().feed(headers_frame(bytes(4 << 20))))
 
 
 @pytest.mark.parametrize("raw", [b"\xff\xff\xff\xff", b"\0\0\0\x02" + bytes(8)])
 def test_more_headers_than_there_are_bytes_for_are_not_looked_for(raw: bytes) -> None:
-    with pytest.raises(FrameError, match="of them"):
+    with pytest.raises(FrameError, match=r"of them$"):
         list(FrameDecoder().feed(headers_frame(raw)))
 
 

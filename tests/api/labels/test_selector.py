@@ -132,9 +132,11 @@ def test_label_selector_objects():
     assert format_label_selector(obj) == "a in (x,y),b=2,!c"
     assert format_label_selector({}) == "<none>"
     assert format_label_selector({"matchExpressions": [{"key": "a", "operator": "Equals"}]}) == "<error>"
-    with pytest.raises(StatusError, match='"Equals" is not a valid label selector operator'):
+    with pytest.raises(StatusError, match=r'"Equals" is not a valid label selector operator$'):
         selector_from_label_selector({"matchExpressions": [{"key": "a", "operator": "Equals"}]})
-    with pytest.raises(StatusError, match="values set can't be empty"):
+    with pytest.raises(
+        StatusError, match=r"values: Invalid value: \[\]: for 'in', 'notin' operators, values set can't be empty$"
+    ):
         selector_from_label_selector({"matchExpressions": [{"key": "a", "operator": "In", "values": []}]})
 
 

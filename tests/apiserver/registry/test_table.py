@@ -347,7 +347,7 @@ def test_the_object_is_included_as_asked() -> None:
     }
     assert included("Object") == {"kind": "Pod", "apiVersion": "v1", **pod}
     assert included("None") is None
-    with pytest.raises(StatusError, match='unrecognized includeObject value: "All"'):
+    with pytest.raises(StatusError, match=r'unrecognized includeObject value: "All"$'):
         included("All")
 
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import time
 from collections.abc import Iterator
 
 import aiohttp
@@ -82,7 +83,7 @@ def test_anything_else_is_not_found(path: str) -> None:
 
 
 def test_it_takes_nothing() -> None:
-    assert ask("/healthz", "POST")[0] == 405
+    assert ask("/healthz", "POST")[::2] == (405, "method not allowed\n")
 
 
 def test_metrics_are_prometheus_text() -> None:
@@ -102,4 +103,36 @@ def test_the_process_tells_what_it_takes() -> None:
     values = dict(line.rsplit(" ", 1) for line in text.splitlines() if not line.startswith("#"))
     assert float(values["process_resident_memory_bytes"]) > 1 << 20
     assert float(values["process_open_fds"]) > 2
-    assert any(name.startswith('kubernetes_build_info{git_commit="$Format",git_version="v1.36.2"') for name in values)
+    version = 'git_commit="$Format",git_version="v1.36.2",major="1",minor="36",platform="linux/amd64"'
+    assert values[f"kubernetes_build_info{{{version}}}"] == "1"
+    assert float(values["process_cpu_seconds_total"]) > 0
+    assert 0 < time.time() - float(values["process_start_time_seconds"]) < 24 * 3600
+    assert [line for line in text.splitlines() if line.startswith("#")] == [
+        "# HELP process_cpu_seconds_total Total user and system CPU time spent in seconds.",
+        "# TYPE process_cpu_seconds_total counter",
+        "# HELP process_start_time_seconds Start time of the process since unix epoch in seconds.",
+        "# TYPE process_start_time_seconds gauge",
+        "# HELP process_open_fds Number of open file descriptors.",
+        "# TYPE process_open_fds gauge",
+        "# HELP process_resident_memory_bytes Resident memory size in bytes.",
+        "# TYPE process_resident_memory_bytes gauge",
+        "# HELP kubernetes_build_info A metric with a constant '1' value labeled by version and platform.",
+        "# TYPE kubernetes_build_info gauge",
+    ]
+
+
+def test_what_was_asked_of_the_server_and_who_leads_is_counted_in_upstreams_words() -> None:
+    assert metrics.rest_client_requests("h:1", {("GET", "200"): 2, ("PUT", "<error>"): 1}) == (
+        "# HELP rest_client_requests_total Number of HTTP requests, partitioned by status code, method, and host.\n"
+        "# TYPE rest_client_requests_total counter\n"
+        'rest_client_requests_total{code="200",host="h:1",method="GET"} 2\n'
+        'rest_client_requests_total{code="<error>",host="h:1",method="PUT"} 1\n'
+    )
+    for leads in (False, True):
+        assert metrics.leader_election_master_status("kube-scheduler", leads) == (
+            "# HELP leader_election_master_status Gauge of if the reporting system is master of the relevant lease, 0"
+            " indicates backup, 1 indicates master. 'name' is the string used to identify the lease. Please make sure"
+            " to group by name.\n"
+            "# TYPE leader_election_master_status gauge\n"
+            f'leader_election_master_status{{name="kube-scheduler"}} {int(leads)}\n'
+        )

@@ -87,6 +87,16 @@ def test_balancers_ask_one_port_and_the_machine_the_other() -> None:
             status, kind, body = await node.get(STATUS, "/metrics")
             assert status == 200
             assert kind.startswith("text/plain; version=0.0.4")
+            help_and_type = [line.partition(" ")[2] for line in body.splitlines() if line.startswith("#")]
+            assert [line for line in help_and_type if " kubeproxy_" in f" {line}" and line.startswith("HELP")] == [
+                "HELP kubeproxy_proxy_healthz_total Cumulative proxy healthz HTTP status",
+                "HELP kubeproxy_proxy_livez_total Cumulative proxy livez HTTP status",
+                "HELP kubeproxy_sync_proxy_rules_iptables_total Total number of iptables rules owned by kube-proxy",
+                "HELP kubeproxy_sync_proxy_rules_last_queued_timestamp_seconds The last time a sync of proxy rules was"
+                " queued",
+                "HELP kubeproxy_sync_proxy_rules_last_timestamp_seconds The last time proxy rules were successfully"
+                " synced",
+            ]
             filters, nat = node.proxier.last_rule_counts
             for line in (
                 'kubeproxy_proxy_healthz_total{code="200"} 1',

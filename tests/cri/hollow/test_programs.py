@@ -115,5 +115,8 @@ def test_one_that_fails_is_a_program_that_fails() -> None:
 
 
 def test_what_is_no_program_is_refused() -> None:
-    with pytest.raises(ValueError, match="should be an async function"):
+    with pytest.raises(
+        ValueError,
+        match=r"the program for 'x' is 'sleep 5'; it should be an async function that takes a Process and returns an exit code$",
+    ):
         Programs({"x": "sleep 5"})  # type: ignore[dict-item]

@@ -39,7 +39,9 @@ class Node:
             dict,
             {},
             self.conditions,
-            lambda pod, kind, reason, message, container: self.events.append(f"{pod['metadata']['name']} {reason}"),
+            lambda pod, kind, reason, message, container: self.events.append(
+                f"{pod['metadata']['name']} {kind} {reason}"
+            ),
         )
 
     def admit(self, attributes: PodAdmitAttributes) -> PodAdmitResult:
@@ -98,7 +100,7 @@ def test_what_one_gives_back_the_next_may_have_and_who_gets_nothing_is_asked_abo
     node.add(pod("a", "200m"), pod("b", "100m"), pod("c", "100m"))
     node.wish(pod("c", "300m"), pod("b", "200m", priority=1), pod("a", "100m"))
     assert {name: node.promised(name) for name in "abc"} == {"a": 100, "b": 200, "c": 100}
-    assert node.events == ["a ResizeStarted", "b ResizeStarted", "c ResizeDeferred"]
+    assert node.events == ["a Normal ResizeStarted", "b Normal ResizeStarted", "c Warning ResizeDeferred"]
     assert node.manager.has_pending_resizes()
     assert node.conditions.is_deferred("c")
     assert node.manager.retry_pending_resizes() == []  # nothing new

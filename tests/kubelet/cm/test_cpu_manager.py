@@ -58,7 +58,7 @@ def test_whole_units_first_then_the_fullest_neighbourhood(
 
 def test_more_than_there_is_is_refused() -> None:
     with pytest.raises(
-        NotEnoughCPUsError, match="not enough cpus available to satisfy request: requested=5, available=4"
+        NotEnoughCPUsError, match=r"not enough cpus available to satisfy request: requested=5, available=4$"
     ):
         take_by_topology(ONE_SOCKET, parse_cpu_set("0,2,4,6"), 5)
 
@@ -160,22 +160,35 @@ def test_a_restart_finds_everybody_where_they_were(tmp_path: Path) -> None:
     assert after.state.default == before.state.default
 
 
+def test_the_static_policy_needs_a_cpu_that_is_nobodys() -> None:
+    needed = r"^the static policy requires systemreserved\.cpu \+ kubereserved\.cpu to be greater than zero$"
+    for nothing in (0, frozenset()):
+        with pytest.raises(ValueError, match=needed):
+            StaticPolicy(ONE_SOCKET, nothing)
+
+
+CORRUPTED = "could not restore state from checkpoint: checkpoint is corrupted"
+
+
 @pytest.mark.parametrize(
     ("content", "why"),
     [
-        (b"{", "checkpoint is corrupted"),
-        (b'{"policyName":"static","defaultCpuSet":"0-6","checksum":1}', "checkpoint is corrupted"),
-        (b'{"policyName":"none","defaultCpuSet":"","checksum":1353318690}', "differs from state checkpoint policy"),
+        (b"{", CORRUPTED),
+        (b'{"policyName":"static","defaultCpuSet":"0-6","checksum":1}', CORRUPTED),
+        (
+            b'{"policyName":"none","defaultCpuSet":"","checksum":1353318690}',
+            'configured policy "static" differs from state checkpoint policy "none"',
+        ),
         (
             b'{"policyName":"static","defaultCpuSet":"0-6","checksum":%d}' % checksum("static", "0-6", {}),
-            "doesn't match with CPUs in state",
+            'current set of available CPUs "0-7" doesn\'t match with CPUs in state "0-6"',
         ),
     ],
 )
 def test_a_file_that_does_not_fit_stops_the_kubelet(tmp_path: Path, content: bytes, why: str) -> None:
     path = tmp_path / "cpu_manager_state"
     path.write_bytes(content)
-    with pytest.raises(CheckpointError, match=why):
+    with pytest.raises(CheckpointError, match=f"^{why}$"):
         manager(StaticPolicy(ONE_SOCKET, 1), path)
 
 

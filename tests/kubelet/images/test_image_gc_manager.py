@@ -91,7 +91,7 @@ def test_from_the_high_threshold_on_the_disk_is_emptied_to_the_low_one(available
     ],
 )
 def test_a_policy_that_makes_no_sense_is_refused(policy: dict[str, Any], message: str) -> None:
-    with pytest.raises(ValueError, match=message):
+    with pytest.raises(ValueError, match=f"{message}$"):
         ImageGCPolicy(**policy)
 
 

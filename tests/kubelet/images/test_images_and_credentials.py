@@ -92,7 +92,9 @@ def test_both_kinds_of_secret_are_read_and_rubbish_is_refused() -> None:
     old = {**secret("s", "x", "a", "b"), "type": "kubernetes.io/dockercfg"}
     old["data"] = {".dockercfg": base64.b64encode(b'{"x.io": {"username": "u", "password": "p"}}').decode()}
     assert keyring_from_secrets([old]).lookup("x.io/y")[0].auth == AuthConfig(username="u", password="p")
-    with pytest.raises(CredentialError, match="unable to parse auth field"):
+    with pytest.raises(
+        CredentialError, match=r"unable to parse auth field, must be formatted as base64\(username:password\)$"
+    ):
         decode_docker_config(b'{"auths": {"x": {"auth": "bm9jb2xvbg=="}}}', nested=True)
 
 
@@ -116,7 +118,7 @@ def test_both_kinds_of_secret_are_read_and_rubbish_is_refused() -> None:
 )
 def test_image_names(image: str, result: str) -> None:
     if result.startswith("couldn't"):
-        with pytest.raises(ValueError, match=re.escape(result)):
+        with pytest.raises(ValueError, match=re.escape(result) + "$"):
             apply_default_image_tag(image)
     else:
         assert apply_default_image_tag(image) == result
@@ -151,6 +153,10 @@ def test_a_private_image_needs_the_right_secret_and_each_is_tried() -> None:
         assert await node.ensure(PRIVATE) == "ImagePullBackOff"
         assert await node.ensure(PRIVATE, secrets=(WRONG, RIGHT), uid="v") == "ok"
         assert [event[1] for event in node.events] == ["Pulling", "Failed", "BackOff", "Pulling", "Pulled"]
+        assert node.events[0] == ("Normal", "Pulling", f'Pulling image "{PRIVATE}"')
+        assert node.events[1][:1] == ("Warning",)
+        assert node.events[1][2].startswith(f'Failed to pull image "{PRIVATE}": ')
+        assert node.events[2] == ("Normal", "BackOff", f'Back-off pulling image "{PRIVATE}"')
 
     run_virtual(main())
 
@@ -179,12 +185,21 @@ def test_pull_policies() -> None:
         assert await node.ensure("absent:1", "Never") == "ErrImageNeverPull"
         assert await node.ensure("nginx:1.27", "Always") == "ok"
         assert await node.ensure("Nginx:1") == "InvalidImageName"
-        assert [event[1] for event in node.events] == [
-            "Pulled",
-            "ErrImageNeverPull",
-            "Pulling",
-            "Pulled",
-            "InspectFailed",
+        odd = 'couldn\'t parse image name "Nginx:1": invalid reference format: repository name (library/Nginx) must be lowercase'
+        assert node.events == [
+            (
+                "Normal",
+                "Pulled",
+                'Container image "nginx:1.27" already present on machine and can be accessed by the pod',
+            ),
+            ("Warning", "ErrImageNeverPull", 'Container image "absent:1" is not present with pull policy of Never'),
+            ("Normal", "Pulling", 'Pulling image "nginx:1.27"'),
+            (
+                "Normal",
+                "Pulled",
+                'Successfully pulled image "nginx:1.27" in 1ms (1ms including waiting). Image size: 38641288 bytes.',
+            ),
+            ("Warning", "InspectFailed", f'Failed to apply default image tag "Nginx:1": {odd}'),
         ]
 
     run_virtual(main())

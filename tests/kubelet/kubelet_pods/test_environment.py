@@ -129,13 +129,15 @@ def test_a_value_refers_to_what_is_known_so_far(value: str, expanded: str) -> No
 )
 def test_what_a_variable_refers_to_must_be_there_unless_it_is_optional(reference: Object) -> None:
     [(field, what)] = reference.items()
-    with pytest.raises(ContainerEnvironmentError, match=r"not found|couldn't find key k in \w+ shop/"):
+    with pytest.raises(
+        ContainerEnvironmentError, match=r'^((configmap|secret) "none" not found|couldn\'t find key k in \w+ shop/\w+)$'
+    ):
         variables({"name": "X", "valueFrom": reference})
     assert "X" not in variables({"name": "X", "valueFrom": {field: {**what, "optional": True}}})
 
 
 def test_a_source_must_be_there_unless_it_is_optional() -> None:
-    with pytest.raises(ContainerEnvironmentError, match='configmap "none" not found'):
+    with pytest.raises(ContainerEnvironmentError, match=r'configmap "none" not found$'):
         variables(env_from=({"configMapRef": {"name": "none"}},))
     assert variables(env_from=({"configMapRef": {"name": "none", "optional": True}}, ONE))["A"] == "one"
 
@@ -174,6 +176,6 @@ def test_more_variables_than_a_program_can_be_given_are_an_error_before_they_are
     monkeypatch.setattr(environment, "MOST_VARIABLES", 100)
     sources = [{"prefix": f"P{i}_", "configMapRef": {"name": f"m{i}"}} for i in range(10)]
     pod = {"metadata": {"name": "p", "namespace": "shop"}, "spec": {"containers": []}}
-    with pytest.raises(ContainerEnvironmentError, match="argument list too long: more than 100 variables"):
+    with pytest.raises(ContainerEnvironmentError, match=r"argument list too long: more than 100 variables$"):
         run_virtual(make_environment_variables(pod, {"name": "c", "envFrom": sources}, get))
     assert asked == ["m0", "m1"]

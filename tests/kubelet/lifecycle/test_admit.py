@@ -66,6 +66,19 @@ def test_the_reasons_and_the_words(which: Object, others: tuple[Object, ...], re
     assert ask(which, others) == (reason, message)
 
 
+def test_a_pod_that_names_another_node_or_asks_for_another_system_by_label_is_refused() -> None:
+    assert ask(pod(nodeName="n2")) == (
+        "NodeName",
+        "Predicate NodeName failed: node(s) didn't match the requested node name",
+    )
+    assert ask(pod(nodeName="")) == ("", "")
+    for system, refused in (("windows", True), ("linux", False)):
+        labelled = pod()
+        labelled["metadata"]["labels"] = {"kubernetes.io/os": system}
+        words = "Failed to admit pod as the `kubernetes.io/os` label doesn't match node label"
+        assert ask(labelled) == (("PodOSSelectorNodeLabelDoesNotMatch", words) if refused else ("", ""))
+
+
 ANNOUNCED: Object = {**NODE, "status": {"allocatable": {**ALLOCATABLE, "example.com/gpu": "2"}}}
 
 
@@ -107,7 +120,12 @@ def test_what_a_shrinking_pod_still_has_is_not_free() -> None:
 
 def test_a_pod_that_does_not_tolerate_no_execute_is_refused_unless_it_is_static() -> None:
     tainted = {**NODE, "spec": {"taints": [{"key": "k", "effect": "NoExecute"}]}}
-    assert ask(pod(), node=tainted)[0] == "TaintToleration"
+    assert ask(pod(), node=tainted) == (
+        "TaintToleration",
+        "Predicate TaintToleration failed: node(s) had taints that the pod didn't tolerate",
+    )
+    fine = {**NODE, "spec": {"taints": [{"key": "k", "effect": "NoSchedule"}]}}
+    assert ask(pod(), node=fine)[0] == ""
     static = pod()
     static["metadata"]["annotations"] = {"kubernetes.io/config.source": "file"}
     assert ask(static, node=tainted)[0] == ""
@@ -135,14 +153,15 @@ def test_exclusive_cpus_that_are_not_there_and_a_node_that_goes_down() -> None:
     too_large = pod({"cpu": "900"})
     assert ask(too_large, allocate=allocate) == allocate(too_large), "CPUs are set aside before room is looked for"
     assert ask(too_large, allocate=lambda which: ("", ""))[0] == "OutOfcpu"
-    assert ask(pod(), shutting_down=lambda: True)[0] == "NodeShutdown"
+    assert ask(pod(), shutting_down=lambda: True) == ("NodeShutdown", "Pod was rejected as the node is shutting down.")
+    assert ask(pod(), shutting_down=lambda: False) == ("", "")
 
 
 def test_administrators_may_allow_more_sysctls_but_only_of_namespaces() -> None:
     allowed = SysctlAllowlist(["kernel.msg*"])
     assert allowed.validate_sysctl("kernel.msgmax", False, False) == ""
     assert allowed.validate_sysctl("kernel.msgmax", False, True) == '"kernel.msgmax" not allowed with host IPC enabled'
-    with pytest.raises(ValueError, match="not known to be namespaced"):
+    with pytest.raises(ValueError, match=r'the sysctl "vm\.swappiness" are not known to be namespaced$'):
         SysctlAllowlist(["vm.swappiness"])
 
 
@@ -154,5 +173,5 @@ def test_for_a_pod_that_asks_for_nothing_the_others_are_only_numbered() -> None:
     others = Pods([pod(), pod()])
     assert ask(pod(), others) == ("", "")
     for nosy in (pod({"cpu": "1"}), pod(container=HOST_PORT)):
-        with pytest.raises(AssertionError, match="looked at"):
+        with pytest.raises(AssertionError, match=r"every pod of the node is looked at$"):
             ask(nosy, others)

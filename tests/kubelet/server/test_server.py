@@ -14,7 +14,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from lifecycle.api import fast_json
-from lifecycle.api.http.wire import Request, Response, UserInfo
+from lifecycle.api.http.wire import Object, Request, Response, UserInfo
 from lifecycle.api.httpstream.spdy_frames import DICTIONARY, FrameDecoder, FrameEncoder
 from lifecycle.api.httpstream.websocket import BINARY, WebSocket, frame, unmasked
 from lifecycle.api.loop.clock import run_virtual
@@ -193,6 +193,44 @@ def test_a_container_that_waits_says_what_for(reason: str) -> None:
     assert str(why.value) == f'container "c" in pod "p" is waiting to start: {STATES[reason]}'
 
 
+def ended(**more: Any) -> Object:
+    return {"name": "c", "state": {"terminated": more}, "lastState": {}}
+
+
+@pytest.mark.parametrize(
+    ("entries", "previous", "says"),
+    [
+        ([], False, "is not available"),
+        ([{"name": "other", "state": {"running": {}}, "containerID": "containerd://x"}], False, "is not available"),
+        ([ended()], False, "is terminated"),
+        ([{"name": "c", "state": {}, "lastState": {"terminated": {}}}], False, "is terminated"),
+        ([{"name": "c", "state": {}}], False, "is waiting to start - no logs yet"),
+        ([ended(containerID="containerd://x")], True, None),
+        ([{"name": "c", "state": {"running": {}}, "lastState": {"terminated": {}}}], True, None),
+    ],
+)
+def test_a_container_that_wrote_nothing_says_so(entries: list[Object], previous: bool, says: str | None) -> None:
+    which = 'container "c" in pod "p"'
+    with pytest.raises(NoLogsError) as why:
+        container_for_logs("p", {"containerStatuses": entries}, "c", previous)
+    assert str(why.value) == (f"{which} {says}" if says else f"previous terminated {which} not found")
+
+
+@pytest.mark.parametrize(
+    ("entry", "previous"),
+    [
+        ({"state": {"running": {}}, "containerID": "containerd://x"}, False),
+        ({"state": {"terminated": {"containerID": "containerd://x"}}}, False),
+        ({"state": {"terminated": {}}, "lastState": {"terminated": {"containerID": "containerd://x"}}}, False),
+        ({"state": {"waiting": {}}, "lastState": {"terminated": {"containerID": "containerd://x"}}}, False),
+        ({"state": {"running": {}}, "lastState": {"terminated": {"containerID": "containerd://x"}}}, True),
+    ],
+)
+@pytest.mark.parametrize("kind", ["containerStatuses", "initContainerStatuses", "ephemeralContainerStatuses"])
+def test_whose_logs_those_of_a_container_are(entry: Object, previous: bool, kind: str) -> None:
+    assert container_for_logs("p", {kind: [{"name": "c", **entry}]}, "c", previous) == "x"
+
+
 WEBSOCKET = {"upgrade": "websocket", "connection": "Upgrade", "sec-websocket-key": "dGhlIHNhbXBsZSBub25jZQ=="}
 
 
@@ -203,9 +241,10 @@ async def messages_of(response: Response, *sent: bytes) -> list[bytes]:
     for message in sent:
         pipe.incoming.put_nowait(masked(message))
     await response.upgrade(pipe)
-    received = Pipe()
+    received, last = Pipe(), b""
     while not pipe.sent.empty():
-        received.incoming.put_nowait(pipe.sent.get_nowait())
+        received.incoming.put_nowait(last := pipe.sent.get_nowait())
+    assert last[:1] == b"\x88", "the connection is closed as the protocol wants it"
     received.incoming.put_nowait(b"")
     return [message async for message in WebSocket(received).messages()]
 
@@ -389,8 +428,17 @@ def test_what_the_kubelet_says_of_itself() -> None:
             assert [pod["metadata"]["name"] for pod in pods["items"]] == ["talk", "web", "bad"]
             running = fast_json.loads((await server(Request("GET", "/runningpods/"))).body or b"")
             assert len(running["items"]) == 2
-            metrics = (await server(Request("GET", "/metrics"))).body or b""
-            assert b'kubelet_running_containers{container_state="running"} 2' in metrics
+            answer = await server(Request("GET", "/metrics"))
+            assert answer.headers["Content-Type"] == "text/plain; version=0.0.4; charset=utf-8"
+            metrics = answer.body or b""
+            assert metrics.startswith(
+                b"# TYPE kubelet_running_containers gauge\n"
+                b'kubelet_running_containers{container_state="running"} 2\n'
+                b"# TYPE kubelet_running_pods gauge\n"
+                b"kubelet_running_pods 3\n"  # one of them has nothing that runs
+                b"# TYPE kubelet_http_requests_total counter\n"
+                b'kubelet_http_requests_total{code="200",path="healthz"} 1\n'
+            )
             assert b"\nkubelet_pod_start_sli_duration_seconds_count 2\n" in metrics
             assert b'\nkubelet_pod_worker_duration_seconds_count{operation_type="create"} 3\n' in metrics
             assert b"kubelet_pleg_relist" not in metrics  # a hollow runtime tells of everything: nobody looks

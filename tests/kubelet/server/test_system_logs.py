@@ -126,3 +126,8 @@ def test_a_node_without_a_disk_has_an_empty_folder() -> None:
     response, body = asked(SystemLogs(None), "/logs/")
     assert (response.status, body.decode()) == (200, f"{HEAD}</pre>\n")
     assert asked(SystemLogs(None), "/logs/syslog")[0].status == 404
+
+
+def test_a_name_that_no_file_can_have_is_an_error_of_the_server(logs: SystemLogs) -> None:
+    response, body = asked(logs, "/logs/" + 300 * "x")
+    assert (response.status, body) == (500, b"500 Internal Server Error\n")

@@ -109,9 +109,9 @@ def test_where_no_other_is_to_be_had_the_old_one_serves_as_long_as_it_is_valid()
         await asyncio.sleep(HOUR - 5)
         assert await tokens.get_service_account_token(pod(), "", HOUR) == "token-1"
         await asyncio.sleep(10)
-        with pytest.raises(LookupError, match="forbidden"):
+        with pytest.raises(LookupError, match=r'serviceaccounts "default" is forbidden: no$'):
             await tokens.get_service_account_token(pod(), "", HOUR)
-        with pytest.raises(LookupError, match="forbidden"):
+        with pytest.raises(LookupError, match=r'serviceaccounts "default" is forbidden: no$'):
             await tokens.get_service_account_token(pod("u-2"), "", HOUR)
 
     play(scene)

@@ -24,6 +24,7 @@ POD: Object = {
 
 async def get(plural: str, name: str, namespace: str) -> Object:
     try:
+        assert namespace == ("" if plural.startswith("clustertrustbundles") else "n")
         return OBJECTS[plural, name]
     except KeyError:
         raise LookupError(f'{plural.partition(".")[0][:-1]} "{name}" not found') from None

@@ -397,7 +397,7 @@ def test_a_filter_that_fails_is_told_even_where_other_nodes_would_do() -> None:
     plugin = next(p for p in model.framework.filter_plugins if p.name == NodeResourcesFit.name)
     plugin.filter = lambda state, info, node: as_status(PluginError("oh")) if node.name == "n5" else None  # type: ignore[method-assign]
     for number in range(3):
-        with pytest.raises(PluginError, match='running "NodeResourcesFit" filter plugin: oh'):
+        with pytest.raises(PluginError, match=r'running "NodeResourcesFit" filter plugin: oh$'):
             model.place(make_pod(f"p{number}"))
 
 

@@ -548,5 +548,5 @@ def test_notes_are_cloned_for_a_what_if_and_missed_by_name() -> None:
     what_if.delete("shared")
     assert state.read("counts").number == 0
     assert state.read("shared") is shared
-    with pytest.raises(NotFoundError, match="not found"):
+    with pytest.raises(NotFoundError, match=r"not found$"):
         what_if.read("shared")

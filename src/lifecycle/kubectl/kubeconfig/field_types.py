@@ -53,7 +53,7 @@ _STRUCTS: Types = {
         "apiVersion": "string",
         "installHint": "string",
         "provideClusterInfo": "bool",
-        "interactiveMode": "string",
+        "interactiveMode": "v1.ExecInteractiveMode",
     },
     "ExecEnvVar": {"name": "string", "value": "string"},
 }

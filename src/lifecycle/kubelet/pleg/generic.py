@@ -213,11 +213,19 @@ class EventedPLEG:
         """The `/metrics` page's part about this; nothing where nobody looks."""
         lines: list[str] = []
         for name, histogram, about in (
-            (RELIST_DURATION, self._generic.durations, "to look at all containers"),
-            (RELIST_INTERVAL, self._generic.intervals, "between two looks"),
+            (
+                RELIST_DURATION,
+                self._generic.durations,
+                "Duration in seconds for relisting pods in PLEG",
+            ),
+            (
+                RELIST_INTERVAL,
+                self._generic.intervals,
+                "Interval in seconds between relisting in PLEG",
+            ),
         ):
             if histogram.count:
-                lines += [f"# HELP {name} [ALPHA] Duration in seconds {about}."]
+                lines += [f"# HELP {name} [ALPHA] {about}."]
                 lines += [f"# TYPE {name} histogram", *histogram.lines(name, "")]
         return "".join(f"{line}\n" for line in lines)
 

@@ -38,7 +38,7 @@ def test_floats_are_plain_digits_unless_they_are_very_large_or_small(number: flo
 def test_what_no_json_can_hold_is_refused(number: float) -> None:
     with pytest.raises(ValueError, match="unsupported value"):
         marshal({"a": number})
-    with pytest.raises(TypeError, match="unsupported type: set"):
+    with pytest.raises(TypeError, match=r"json: unsupported type: set$"):
         marshal({"a": {1}})
 
 

@@ -91,7 +91,7 @@ def test_nobody_listens_at_other_ports_and_addresses() -> None:
     async def scene(runtime: HollowRuntime, dial: Dial) -> None:
         with pytest.raises(ConnectionRefusedError):
             await asyncio.to_thread(dial, (SERVER, 1), 30)
-        with pytest.raises(OSError, match="No route to host"):
+        with pytest.raises(OSError, match=r"No route to host$"):
             await asyncio.to_thread(dial, ("10.244.1.77", 8443), 30)
 
     serving(WEBHOOK, 8443, scene)

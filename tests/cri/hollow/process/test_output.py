@@ -171,7 +171,7 @@ def test_lines_are_whole_however_they_come_and_what_is_left_can_still_be_read(pi
 def test_a_line_without_an_end_is_given_up() -> None:
     async def main() -> None:
         endless = Endless(bytes(1 << 20))
-        with pytest.raises(NotModelled, match="a line of more than"):
+        with pytest.raises(NotModelled, match=r"a line of more than 16777216 bytes$"):
             await Input(endless).readline()
         assert endless.sent <= MOST_INPUT + (1 << 20)
 
@@ -183,7 +183,7 @@ def test_a_pipe_that_nobody_reads_holds_only_so_much() -> None:
         pipe = Pipe()
         for _ in range(MOST_INPUT // (1000 + PIECE) + 1):
             pipe.write(bytes(1000))
-        with pytest.raises(NotModelled, match="in a pipe"):
+        with pytest.raises(NotModelled, match=r"more than 16777216 bytes in a pipe$"):
             pipe.write(bytes(1000))
         await anext(pipe)
         pipe.write(b"more")

@@ -162,7 +162,7 @@ def test_a_command_that_nobody_plays_is_not_run() -> None:
 
 
 def test_a_command_that_an_image_does_not_have_is_not_there() -> None:
-    with pytest.raises(RuntimeServiceError, match=r'exec: "curl": executable file not found in \$PATH'):
+    with pytest.raises(RuntimeServiceError, match=r'exec: "curl": executable file not found in \$PATH$'):
         play("curl", "x")
 
 
@@ -182,7 +182,7 @@ def test_what_is_no_script_is_a_syntax_error(text: str) -> None:
 
 
 def test_nesting_has_a_bound() -> None:
-    with pytest.raises(UnsupportedSyntax, match="nesting"):
+    with pytest.raises(UnsupportedSyntax, match=r"more than 50 levels of nesting$"):
         Parser("(" * 100 + "true" + ")" * 100).script()
     assert script("echo 'sh /tmp/x' > /tmp/x; sh /tmp/x")[0] == 126
     assert script('x=\'eval "$x"\'; eval "$x"')[0] == 126
@@ -264,7 +264,7 @@ def test_a_command_ends_with_the_container_it_runs_in() -> None:
 def test_a_command_may_take_too_long() -> None:
     async def body(runtime: HollowRuntime) -> None:
         container_id = await started(runtime, "sleep", "100")
-        with pytest.raises(RuntimeServiceError, match="timeout 2s exceeded"):
+        with pytest.raises(RuntimeServiceError, match=r"timeout 2s exceeded: context deadline exceeded$"):
             await runtime.exec_sync(container_id, ("sleep", "60"), 2)
 
     on_runtime(body)

@@ -10,12 +10,14 @@ Upstream: Go's `encoding/json/decode.go` (`UnmarshalTypeError`), `sigs.k8s.io/js
 
 from __future__ import annotations
 
+import base64
 import re
 from collections.abc import Callable, Mapping
 from typing import Any
 
 from lifecycle.api.go.duration import parse_duration
 from lifecycle.api.go.json.decode import wrong_type
+from lifecycle.api.go.json.encode import marshal
 from lifecycle.api.http.wire import Object
 
 Types = Mapping[str, Mapping[str, str]]
@@ -96,6 +98,8 @@ class StructDecoder:
             return self._struct(
                 _checked(value, dict, go_type, here), inner, f"{path}.", f"{names}."
             )
+        if go_type == BYTES and isinstance(value, list):
+            return base64.b64encode(bytes(_byte(item, here) for item in value)).decode()
         if go_type == BYTES:
             return _base64(_checked(value, str, go_type, here))
         if go_type.startswith(_LIST):
@@ -129,6 +133,20 @@ class StructDecoder:
 def _checked(value: Any, fits: type, go_type: str, here: str) -> Any:
     if not isinstance(value, fits) or (fits is int and isinstance(value, bool)):
         raise ValueError(wrong_type(value, go_type, here))
+    return value
+
+
+def _byte(value: Any, here: str) -> int:
+    """Go takes bytes as a list of numbers, too."""
+    if value is None:
+        return 0
+    if isinstance(value, bool) or not isinstance(value, int | float):
+        raise ValueError(wrong_type(value, "uint8", here))
+    if not isinstance(value, int) or not 0 <= value <= 255:
+        raise ValueError(
+            f"json: cannot unmarshal number {marshal(value)} into Go struct field"
+            f" {here} of type uint8"
+        )
     return value
 
 

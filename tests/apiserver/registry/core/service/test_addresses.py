@@ -94,7 +94,7 @@ def test_another_range_makes_room() -> None:
     async def scene(cluster: RehearsedCluster) -> str:
         client = cluster.client("me")
         wanted = service("web", clusterIP="10.97.0.5")
-        with pytest.raises(StatusError, match="the provided network does not match the current range"):
+        with pytest.raises(StatusError, match=r"the provided network does not match the current range$"):
             await client.create(SERVICES, wanted, "default")
         await client.create(CIDRS, {"metadata": {"name": "more"}, "spec": {"cidrs": ["10.97.0.0/24"]}})
         made = await client.create(SERVICES, wanted, "default")
