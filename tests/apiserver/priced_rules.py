@@ -49,7 +49,7 @@ VALUE = _object(
     m=_map(_text(8), 3), mu=_map(INTEGER), mm=_map(_map(_text(4), 2), 3),
     io={"x-kubernetes-int-or-string": True}, iom={"x-kubernetes-int-or-string": True, "maxLength": 5},
     o=_object(x=INTEGER, y=_text(9), z=_object(w=_list(_text(2), 3))),
-    **{"x-dash": _text(6), "in": INTEGER},
+    **{"x-dash": _text(6), "in": INTEGER, "namespace": _text(5)},
 )  # fmt: skip
 """With limits and without, by short names."""
 

@@ -3,8 +3,9 @@ the schema's type, so a misspelt field is found before there is an object.
 
 Upstream: `apiextensions-apiserver/pkg/apiserver/schema/cel/compilation.go`
 (`prepareEnvSet`, `generateUniqueSelfTypeName`), `apiserver/pkg/cel/types.go`
-(`MaybeAssignTypeName`), v1.36. Left out: what is in a list within a list, or in a map
-within one, may be anything, since the library's fields cannot say more.
+(`MaybeAssignTypeName`, `FindStructFieldType`), v1.36. Left out: what is in a list
+within a list, or in a map within one, may be anything, since the library's fields
+cannot say more.
 """
 
 from __future__ import annotations
@@ -25,6 +26,7 @@ from lifecycle.apiserver.cel.environment import (
     Program,
     message_type,
 )
+from lifecycle.apiserver.cel.escaping import RESERVED, unescaped
 from lifecycle.apiserver.cel.library import T, library_type
 from lifecycle.apiserver.cel.types import (
     ANY,
@@ -139,4 +141,6 @@ class RuleTypes:
         described = self._messages[message] = dict[str, str]()
         for key, shape in fields.items():
             described[key] = self._field(shape, f"{name}.{key}")
+            if unescaped(key) in RESERVED:  # `self.namespace` is understood, too
+                described[unescaped(key)] = described[key]
         return message

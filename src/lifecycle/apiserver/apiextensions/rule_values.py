@@ -22,7 +22,7 @@ from lifecycle.apiserver.apiextensions.times import (
     parse_span,
     seconds_until,
 )
-from lifecycle.apiserver.cel.escaping import escaped
+from lifecycle.apiserver.cel.escaping import RESERVED, escaped
 
 if TYPE_CHECKING:
     from google.protobuf import duration_pb2, timestamp_pb2
@@ -69,6 +69,8 @@ def cel_value(value: Any, schema: Object | None, *, is_resource: bool = False) -
                 child,
                 is_resource=bool(child.get("x-kubernetes-embedded-resource")),
             )
+            if key in RESERVED:  # rules may also say `self.namespace`
+                seen[key] = seen[escaped(key)]
     return seen
 
 
