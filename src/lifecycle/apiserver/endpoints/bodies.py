@@ -155,7 +155,7 @@ def _decode_delete_options(request: Request) -> Object:
     """
     media_type = media_type_of(request.headers.get("content-type", ""))
     try:
-        sent, _ = _parse(media_type, request.body, False)
+        sent, _ = _parse(media_type, request.body, "Ignore")
     except ValueError as error:
         raise status.bad_request(str(error)) from None
     kind, version = (
