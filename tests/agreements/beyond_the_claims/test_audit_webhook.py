@@ -74,3 +74,19 @@ def test_events_arrive_when_a_batch_is_full_or_after_a_while_or_are_lost(
     events: int, more: Any, sent: list[tuple[int, int]], lost: int
 ) -> None:
     assert batches(events, **more) == (sent, lost)
+
+
+def test_the_event_that_fills_a_batch_ends_the_wait_for_more() -> None:
+    """They come a second apart, so the batch of three is full after two seconds, and the fourth is alone."""
+
+    async def main() -> list[tuple[int, int]]:
+        collector = _Collector()
+        backend = WebhookBackend(cast(Any, collector), buffer_size=5, max_batch=3, max_wait=MINUTE / 2)
+        for _ in range(4):
+            backend.write(b"{}")
+            await asyncio.sleep(1)
+        await asyncio.sleep(MINUTE)
+        await backend.close()
+        return collector.told
+
+    assert on_virtual_time(main()) == [(2, 3), (33, 1)]

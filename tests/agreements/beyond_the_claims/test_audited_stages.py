@@ -14,7 +14,9 @@ from lifecycle.api.http.wire import Handler, Object, Request, RequestInfo, Respo
 from lifecycle.api.loop.clock import Clock
 from lifecycle.apiserver.audit import context
 from lifecycle.apiserver.audit.policy import AuditPolicy
-from lifecycle.apiserver.filters.audit import AuditLog
+from lifecycle.apiserver.authn.authenticator import AuthenticationError, Identity
+from lifecycle.apiserver.filters.audit import AuditLog, with_failed_request_audit
+from lifecycle.apiserver.filters.authentication import answer_unauthorized, with_authentication
 from lifecycle.cluster.rehearsal import on_virtual_time
 
 GET = RequestInfo(True, "/api/v1/pods", "get", version="v1", resource="pods")
@@ -190,3 +192,35 @@ def test_of_what_nobody_wants_to_know_nothing_is_written_and_nothing_is_kept(rul
 
     on_virtual_time(main())
     assert (lines, events) == ([], [None])
+
+
+@pytest.mark.parametrize(
+    ("rules", "kept"),
+    [
+        ([{"level": "Metadata"}], ["ResponseStarted"]),
+        ([{"level": "None"}], []),
+        # nobody is known yet, so a rule about somebody does not fit
+        ([{"level": "None", "users": ["jane"]}, {"level": "Metadata"}], ["ResponseStarted"]),
+    ],
+)
+def test_whoever_is_refused_before_it_is_known_who_asks_is_logged_too(rules: list[Object], kept: list[str]) -> None:
+    """Upstream: `WithFailedAuthenticationAudit`."""
+
+    class Unknown:
+        async def authenticate_request(self, request: Request) -> Identity:
+            raise AuthenticationError("no such token")
+
+    lines, reached = list[bytes](), list[Request]()
+    log = AuditLog(AuditPolicy({"rules": rules}), lines.append, Clock())
+
+    async def inner(request: Request) -> Response:
+        reached.append(request)
+        return Response(200)
+
+    failed = with_failed_request_audit(answer_unauthorized, log)
+    request = Request("GET", "/api/v1/pods", headers={"authorization": "Bearer x"}, info=GET)
+    answer = on_virtual_time(with_authentication(inner, Unknown(), failed)(request))
+    events = [json.loads(line) for line in lines]
+    assert (answer.status, reached) == (401, [])
+    assert [each["stage"] for each in events] == kept
+    assert all(each["responseStatus"]["code"] == 401 and not each["user"] for each in events)

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import hashlib
+import re
 import time
 from datetime import UTC, datetime
 
@@ -90,3 +92,35 @@ def test_a_certificate_counts_between_its_days(
         return
     identity = X509Authenticator().authenticate_request(request)
     assert (identity.user.name if identity is not None else "") == ("jane" if names[0][0] is COMMON else "")
+
+
+UID = x509.ObjectIdentifier("1.3.6.1.4.1.57683.2")
+
+
+@pytest.mark.parametrize("uids", [(), ("u-1",)])
+def test_a_certificate_may_say_a_uid_and_always_says_which_one_it_is(uids: tuple[str, ...]) -> None:
+    der = shown((COMMON, "jane"), *((UID, uid) for uid in uids))
+    identity, _, _ = common_name_user_conversion(der)
+    assert identity is not None
+    assert identity.user.uid == "".join(uids)
+    digest = hashlib.sha256(der).hexdigest()
+    assert identity.user.extra == {"authentication.kubernetes.io/credential-id": (f"X509SHA256={digest}",)}
+
+
+@pytest.mark.parametrize(
+    ("uids", "said"),
+    [
+        (("u-1", "u-2"), "expected 1 UID, but found multiple: [u-1 u-2]"),
+        (("",), "UID cannot be an empty string"),
+    ],
+)
+def test_whoever_says_two_uids_or_an_empty_one_is_nobody(uids: tuple[str, ...], said: str) -> None:
+    """The words are upstream's: `parseUIDFromCert`."""
+    request = Request("GET", "/", peer_certificate=shown((COMMON, "jane"), *((UID, uid) for uid in uids)))
+    with pytest.raises(AuthenticationError, match=re.escape(said)):
+        X509Authenticator().authenticate_request(request)
+
+
+def test_a_certificate_is_good_from_its_first_to_its_last_second() -> None:
+    _, begin, end = common_name_user_conversion(shown((COMMON, "jane")))
+    assert (begin, end) == tuple(datetime(year, 1, 1, tzinfo=UTC).timestamp() for year in (2026, 2027))

@@ -10,7 +10,9 @@ import pytest
 from lifecycle.api.http.wire import MASTERS, Object, Request, RequestInfo, Response, UserInfo
 from lifecycle.api.tracing import Span, listening
 from lifecycle.apiserver.filters.priority_and_fairness import FlowController, with_priority_and_fairness
+from lifecycle.apiserver.filters.work_estimate import WorkEstimator
 from lifecycle.apiserver.storage.object_reader import StaticReader
+from lifecycle.apiserver.storage.stats import Stats
 from lifecycle.cluster.rehearsal import RehearsedCluster, on_virtual_time, rehearse
 from lifecycle.cluster.target import HandlerTarget
 
@@ -203,3 +205,88 @@ def test_a_seat_is_given_back_however_a_request_ends(end: str) -> None:
         return [*codes, (await handler(asked("/next"))).status]
 
     assert on_virtual_time(main()) == [429, 200]
+
+
+QUEUED: Object = {
+    **LEVEL,
+    "spec": {
+        "type": "Limited",
+        "limited": {
+            "nominalConcurrencyShares": 50,
+            "limitResponse": {"type": "Queue", "queuing": {"queues": 4, "handSize": 2, "queueLengthLimit": 50}},
+        },
+    },
+}
+
+
+def _let_in(estimator: WorkEstimator | None, *infos: RequestInfo, level: Object = QUEUED) -> int:
+    """How many of these that come at once are let in at once to a level of twenty seats."""
+    begun = list[RequestInfo]()
+
+    async def serves(request: Request) -> Response:
+        assert request.info is not None
+        begun.append(request.info)
+        await asyncio.sleep(100)
+        return Response(200, obj={})
+
+    async def main() -> int:
+        control = FlowController(StaticReader([level, _schema("all", 1, "there", "ByUser")]), 20, estimator)
+        handler = with_priority_and_fairness(serves, control, 60)
+        requests = [
+            Request("GET", info.path, info=info, user=UserInfo(f"user {number}")) for number, info in enumerate(infos)
+        ]
+        waiting = [asyncio.ensure_future(handler(request)) for request in requests]
+        await asyncio.sleep(1)
+        for each in waiting:
+            each.cancel()
+        return len(begun)
+
+    return on_virtual_time(main())
+
+
+def _of_pods(verb: str, subresource: str = "") -> RequestInfo:
+    return RequestInfo(True, "/api/v1/pods", verb, version="v1", resource="pods", subresource=subresource)
+
+
+def test_a_request_takes_as_many_seats_as_it_is_work() -> None:
+    """A list of ten megabytes is three seats here: more than 15 % of a level are for nobody. Two seats are too few for it."""
+    wide = WorkEstimator(lambda group, plural: Stats(1000, 10_000))
+    assert _let_in(wide, *[_of_pods("get")] * 30) == 20
+    assert _let_in(wide, *[_of_pods("list")] * 30) == 6
+    assert _let_in(None, *[_of_pods("list")] * 30) == 20
+
+
+def test_what_lasts_takes_no_seat_but_for_a_watch_that_begins() -> None:
+    assert _let_in(None, *[_of_pods("create", "exec")] * 30) == 30
+    assert _let_in(None, *[_of_pods("get", "log")] * 30) == 30
+    assert _let_in(None, *[_of_pods("watch")] * 30) == 20
+
+
+@pytest.mark.parametrize(
+    ("limit", "deadline", "seconds"), [(15, None, 15), (600, None, 60), (15, 40, 10), (15, 999, 60)]
+)
+def test_who_waits_waits_a_quarter_of_its_time_and_no_longer_than_a_minute(
+    limit: float, deadline: float | None, seconds: float
+) -> None:
+    async def serves(request: Request) -> Response:
+        await asyncio.sleep(1000)
+        return Response(200, obj={})
+
+    async def main() -> tuple[float, int]:
+        loop = asyncio.get_running_loop()
+        control = FlowController(StaticReader([QUEUED, _schema("all", 1, "there", "ByUser")]), 1)
+        handler = with_priority_and_fairness(serves, control, limit)
+
+        def asked() -> Request:
+            until = None if deadline is None else loop.time() + deadline
+            info = _of_pods("get")
+            return Request("GET", info.path, info=info, user=UserInfo("jane"), deadline=until)
+
+        first = asyncio.ensure_future(handler(asked()))
+        await asyncio.sleep(0)
+        began = loop.time()
+        answer = await handler(asked())
+        first.cancel()
+        return round(loop.time() - began, 3), answer.status
+
+    assert on_virtual_time(main()) == (seconds, 429)

@@ -7,6 +7,7 @@ from typing import Any
 
 from lifecycle.agreements.apiserver.forwarded import forwarded_agreement
 from lifecycle.agreements.apiserver.keyed_lists import keyed_list_agreement
+from lifecycle.agreements.apiserver.new_objects import new_object_agreement
 from lifecycle.agreements.bare_server import BARE
 from lifecycle.agreements.controllers.endpoint_slices import endpoint_slice_agreement
 from lifecycle.agreements.controllers.ownership import ownership_agreement
@@ -233,6 +234,24 @@ JUDGED = (
             ),
         ),
         answers=(Answers("the server that is applied to", "", server_answers(("keyed-lists",), recording=BARE)),),
+    ),
+    Judged(
+        "new_object_agreement",
+        lambda: new_object_agreement(opened(BARE)),
+        sabotages=(
+            Sabotage(
+                "writers of other kinds are remembered",
+                f"{FIELDS}.update.forget_strangers",
+                constant(None),
+                notes(
+                    *("a role without a version", "a role with an empty version", "a role with version nought"),
+                    *("a role of another generation", "they are written again"),
+                    *("a Deployment that is there already", "a budget with a status", ".* of generation seven"),
+                ),
+                because="an object of another group was sent with a writer of v1, and is read and written again",
+            ),
+        ),
+        answers=(Answers("the server, asked for new objects", "", server_answers(("new-objects",), recording=BARE)),),
     ),
     Judged(
         "endpoint_slice_agreement",

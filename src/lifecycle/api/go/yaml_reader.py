@@ -16,6 +16,7 @@ from __future__ import annotations
 import base64
 import math
 import re
+from collections.abc import Iterable
 from typing import Any
 
 import yaml
@@ -60,6 +61,11 @@ def read_yaml(text: bytes) -> tuple[Any, list[str]]:
         return _Reader().read(text)
     except (yaml.YAMLError, UnicodeDecodeError) as error:
         raise ValueError(f"yaml: {_one_line(error)}") from None
+
+
+def unmarshal_errors(complaints: Iterable[str]) -> str:
+    """What `read_yaml` complained of, as one error. Upstream: yaml.v2's `TypeError`."""
+    return "yaml: unmarshal errors:" + "".join(f"\n  {each}" for each in complaints)
 
 
 def _one_line(error: Exception) -> str:

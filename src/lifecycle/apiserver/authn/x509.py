@@ -41,7 +41,7 @@ def common_name_user_conversion(der: bytes) -> tuple[Identity | None, float, flo
     """Who a certificate (DER) names, and the seconds since 1970 between which it is
     valid. Nobody, if it has no common name.
 
-    Raises ValueError if it cannot be read.
+    Raises ValueError if it cannot be read, AuthenticationError if it names two uids.
     """
     certificate = x509.load_der_x509_certificate(der)
     not_before = certificate.not_valid_before_utc.timestamp()
@@ -55,10 +55,24 @@ def common_name_user_conversion(der: bytes) -> tuple[Identity | None, float, flo
             *_values(certificate, oid.NameOID.ORGANIZATION_NAME),
             ALL_AUTHENTICATED,
         ),
-        uid="".join(_values(certificate, oid.ObjectIdentifier(UID_OID))),
+        uid=_uid_of(certificate),
         extra={CREDENTIAL_ID: (f"X509SHA256={hashlib.sha256(der).hexdigest()}",)},
     )
     return Identity(user), not_before, not_after
+
+
+def _uid_of(certificate: x509.Certificate) -> str:
+    """The uid, or nothing. Raises AuthenticationError for several, and for an empty
+    one. Upstream: `parseUIDFromCert`.
+    """
+    uids = _values(certificate, oid.ObjectIdentifier(UID_OID))
+    if len(uids) > 1:
+        raise AuthenticationError(
+            f"expected 1 UID, but found multiple: [{' '.join(uids)}]"
+        )
+    if uids == ("",):
+        raise AuthenticationError("UID cannot be an empty string")
+    return uids[0] if uids else ""
 
 
 def _values(

@@ -18,7 +18,7 @@ from lifecycle.api.go.format import go_quote
 from lifecycle.api.go.json.decode import unmarshal
 from lifecycle.api.go.json.structs import StructDecoder, Types
 from lifecycle.api.go.json.type_meta import interpret
-from lifecycle.api.go.yaml_reader import read_yaml
+from lifecycle.api.go.yaml_reader import read_yaml, unmarshal_errors
 from lifecycle.api.http.wire import Object
 
 INTERNAL = "__internal"
@@ -61,8 +61,7 @@ def decode_configuration(text: bytes, scheme: Scheme) -> Object:
         return document or {}
     strict = []
     if complaints:
-        lines = "".join(f"\n  {each}" for each in complaints)
-        strict.append(f"yaml: unmarshal errors:{lines}")
+        strict.append(unmarshal_errors(complaints))
     decoder = StructDecoder(
         scheme.types,
         unknown=lambda path: strict.append(f'unknown field "{path}"'),

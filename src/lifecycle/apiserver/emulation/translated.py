@@ -72,7 +72,9 @@ class Translated:
         elif request.method == "PATCH":
             content_type = "application/yaml"
         headers = {**request.headers, "content-type": content_type}
-        parsed, _ = parse_body(replace(request, headers=headers), "", duplicates=False)
+        parsed, _ = parse_body(
+            replace(request, headers=headers), "", field_validation="Ignore"
+        )
         return parsed if isinstance(parsed, dict) else {}
 
     def _today(self, request: Request) -> Request:

@@ -11,7 +11,7 @@ from typing import Any
 
 from lifecycle.api import protobuf, status
 from lifecycle.api.go.json.decode import wrong_type
-from lifecycle.api.go.yaml_reader import read_yaml
+from lifecycle.api.go.yaml_reader import read_yaml, unmarshal_errors
 from lifecycle.api.http.wire import Object, Request
 from lifecycle.api.schema.decode import CannotBeHandledError, decode
 from lifecycle.api.schema.duplicates import find_duplicate_fields
@@ -33,9 +33,10 @@ _OPTIONS_SCHEME = "pkg/apis/meta/internalversion/scheme/register.go:27"
 
 
 def parse_body(
-    request: Request, kind: str, *, duplicates: bool
+    request: Request, kind: str, *, field_validation: str
 ) -> tuple[Any, list[str]]:
-    """The body as data, and the duplicate fields in it (only looked for on request).
+    """The body as data, and the duplicate fields in it, if they are not ignored: each
+    to warn of, or what will be said of them all.
 
     Raises StatusError 400 for text that cannot be read, 415 for a media type nobody
     speaks.
@@ -47,7 +48,7 @@ def parse_body(
         request.body,
     )
     try:
-        parsed, strict_errors = _parse(media_type, body, duplicates)
+        parsed, strict_errors = _parse(media_type, body, field_validation)
     except ValueError as error:
         raise status.bad_request(
             f"the object provided is unrecognized (must be of type {kind}): {error}"
@@ -75,19 +76,23 @@ def media_type_of(header: str) -> str:
     raise status.failure(415, "UnsupportedMediaType", message)
 
 
-def _parse(media_type: str, body: bytes, duplicates: bool) -> tuple[Object, list[str]]:
+def _parse(
+    media_type: str, body: bytes, field_validation: str
+) -> tuple[Object, list[str]]:
     """Raises ValueError with what upstream's decoder says."""
     if media_type == PROTOBUF:
         return protobuf.decode(body), []
     if media_type == YAML:
-        parsed, strict_errors = read_yaml(body)
-        return _identified(parsed), strict_errors if duplicates else []
+        parsed, complaints = read_yaml(body)
+        if complaints and field_validation == "Strict":
+            complaints = [unmarshal_errors(complaints)]
+        return _identified(parsed), complaints if field_validation != "Ignore" else []
     try:
         parsed = read_json(body)
     except ValueError as error:
         raise ValueError(f"{_NO_KIND}{error}") from None
     return _identified(parsed), (
-        find_duplicate_fields(body, parsed) if duplicates else []
+        find_duplicate_fields(body, parsed) if field_validation != "Ignore" else []
     )
 
 
@@ -150,7 +155,7 @@ def _decode_delete_options(request: Request) -> Object:
     """
     media_type = media_type_of(request.headers.get("content-type", ""))
     try:
-        sent, _ = _parse(media_type, request.body, False)
+        sent, _ = _parse(media_type, request.body, "Ignore")
     except ValueError as error:
         raise status.bad_request(str(error)) from None
     kind, version = (

@@ -31,6 +31,7 @@ from lifecycle.apiserver.managedfields.entries import (
     Managed,
     decode,
     encode,
+    forget_strangers,
 )
 from lifecycle.apiserver.managedfields.last_applied import (
     allowed_by_last_applied,
@@ -97,6 +98,8 @@ def apply_patch(
                 subresource=subresource,
                 now=now,
             )
+        if type_ is None:
+            forget_strangers(managed, api_version, patch_obj["kind"])
         attempt = _Apply(
             before,
             patch_obj,

@@ -16,6 +16,7 @@ from typing import Any, NamedTuple
 
 from lifecycle.api.fieldpath.field_sets import Fields, normalized, union
 from lifecycle.api.http.wire import Object
+from lifecycle.api.schema.gotypes import struct_for
 
 MAX_UPDATE_MANAGERS = 10
 ANCIENT = "ancient-changes"
@@ -105,6 +106,17 @@ def decode(encoded: Any, *, trusted: bool = True) -> Managed:
         )
         managed[entry.identifier] = entry
     return managed
+
+
+def forget_strangers(managed: Managed, api_version: str, kind: str) -> None:
+    """Take out whoever wrote by a version in which there is no such kind, or none any
+    more: their fields have no names here. Upstream: `IsMissingVersionError` in
+    `structured-merge-diff/merge/update.go`, `isNoCorrespondingTypeError`.
+    """
+    for identifier, entry in list(managed.items()):
+        version = entry.api_version
+        if version != api_version and struct_for(version, kind) is None:
+            del managed[identifier]
 
 
 def encode(managed: Managed) -> list[Object]:

@@ -8,9 +8,9 @@ is not allowed to touch (`status` outside of `/status`).
 Upstream: `apimachinery/pkg/util/managedfields/internal/fieldmanager.go`
 (`FieldManager.Update`, `decodeLiveOrNew`), `structuredmerge.go`,
 `managedfieldsupdater.go`, `stripmeta.go`, `skipnonapplied.go`,
-`structured-merge-diff/merge/update.go` (`Updater.Update`), v1.36. Left out: managers
-that own fields of versions no longer served, and in an apply those of other versions
-(built-in versions agree on the names of most of what they share).
+`structured-merge-diff/merge/update.go` (`Updater.Update`), v1.36. Left out: in an
+apply, managers that own fields of other versions (built-in versions agree on the names
+of most of what they share).
 """
 
 from __future__ import annotations
@@ -39,6 +39,7 @@ from lifecycle.apiserver.managedfields.entries import (
     cap_update_managers,
     decode,
     encode,
+    forget_strangers,
 )
 from lifecycle.apiserver.managedfields.typed import KEYED, SET, Type, type_for
 
@@ -178,6 +179,8 @@ def update_managed_fields(
             elsewhere[version] = union(
                 *changes(convert(before), convert(new), version, None, reset_fields)
             )
+    if type_ is None:
+        forget_strangers(managed, api_version, new.get("kind", ""))
     record_update(
         managed,
         changed,

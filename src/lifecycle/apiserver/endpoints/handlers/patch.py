@@ -19,6 +19,7 @@ from lifecycle.api import status
 from lifecycle.api.go.format import go_value
 from lifecycle.api.go.json.as_sent import plain
 from lifecycle.api.go.json.decode import as_go_values
+from lifecycle.api.go.yaml_reader import unmarshal_errors
 from lifecycle.api.http.wire import Object, Request, Response
 from lifecycle.api.loop.worker import beside
 from lifecycle.api.patch.json_document import MAX_COPIED
@@ -116,7 +117,7 @@ def normal(
     strict = [*body.errors, *unknown, *strict]
     if strict and scope.field_validation == "Strict":
         raise patch_invalid(left(), f"strict decoding error: {', '.join(strict)}")
-    report_strict(strict, scope)
+    report_strict(strict, scope, api_version, kind)
     if struct is not None and left_alone is not None:
         status_is_kept = not scope.subresource and STATUS in scope.strategy.subresources
         put_back(decoded, left_alone, struct, STATUS if status_is_kept else "")
@@ -261,10 +262,9 @@ async def _apply(
         if (
             body.errors and scope.field_validation == "Strict"
         ):  # the warning, of several lines, would not fit into a header
-            why = "".join(f"\n  {each}" for each in body.errors)
             raise status.bad_request(
-                "error strict decoding YAML: error converting YAML to JSON: yaml: "
-                f"unmarshal errors:{why}"
+                "error strict decoding YAML: error converting YAML to JSON: "
+                f"{unmarshal_errors(body.errors)}"
             )
         fields = new["metadata"].get("managedFields")
         try:

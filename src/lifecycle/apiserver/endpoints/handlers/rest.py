@@ -98,8 +98,8 @@ class RestHandler:
         kind: str,
         alias: str,
     ) -> Object:
-        check = scope.field_validation != "Ignore"
-        sent, duplicates = parse_body(request, kind, duplicates=check)
+        validation = scope.field_validation
+        sent, duplicates = parse_body(request, kind, field_validation=validation)
         if (
             alias
             and isinstance(sent, dict)
@@ -120,7 +120,7 @@ class RestHandler:
         errors = [*duplicates, *strict]
         if duplicates and strict:
             errors = in_order_of_text(request.body, errors)
-        report_strict(errors, scope, kind, api_version)
+        report_strict(errors, scope, api_version, kind)
         strategy.set_defaults(obj)
         keep_reset(sent, obj)
         if "metadata" not in obj or obj["metadata"] is None:
@@ -204,16 +204,14 @@ def form(request: Request, *, tables: bool = True) -> Accepted | None:
 
 
 def report_strict(
-    strict: list[str], scope: RequestScope, kind: str = "", api_version: str = ""
+    strict: list[str], scope: RequestScope, api_version: str, kind: str
 ) -> None:
-    """Unknown and duplicate fields: ignored, warned about, or refused with 400. `kind`:
-    of what was sent, if it is not the resource's own.
+    """Unknown and duplicate fields of an object that was read as this kind: ignored,
+    warned about, or refused with 400.
     """
     if not strict or scope.field_validation == "Ignore":
         return
     if scope.field_validation == "Strict":
-        kind = kind or scope.resource.kind
-        api_version = api_version or scope.resource.api_version
         why = f"strict decoding error: {', '.join(strict)}"
         raise CannotBeHandledError(kind, api_version, kind, why)
     scope.warnings.extend(strict)
