@@ -107,10 +107,12 @@ async def beside(size: int, work: Callable[[*Args], T], *args: *Args) -> T:
     loop = asyncio.get_running_loop()
     if isinstance(loop, VirtualTimeLoop):
         return work(*args)
+
+    def in_turn() -> T:
+        return in_pages(work, *args)
+
     try:
-        return await loop.run_in_executor(
-            _worker(), copy_context().run, in_pages, work, *args
-        )
+        return await loop.run_in_executor(_worker(), copy_context().run, in_turn)
     finally:
         give_back_after(size)
 
