@@ -161,12 +161,12 @@ async def short_watches(who: Attacker) -> set[int]:
     return statuses
 
 
-@attack("watches: 200 that begin before 100 large changes")
+@attack("watches: 200 that begin before 60 large changes")
 async def after_large_changes(who: Attacker) -> Any:
     data = {f"k{i}": "v" * 10 for i in range(8_000)}
     statuses = {await who.ask("POST", MAPS, config_map("grown", data=data))}
     since = (await who.read(f"{MAPS}?limit=1"))["metadata"]["resourceVersion"]
-    for number in range(100):
+    for number in range(60):
         statuses.add(await who.ask("PATCH", f"{MAPS}/grown", {"data": {"k1": str(number)}}, **MERGE))
     await asyncio.sleep(4)  # by now they are packed
 
