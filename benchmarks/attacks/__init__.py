@@ -11,6 +11,7 @@ from benchmarks.attacks import (
     by_backends,
     by_bodies,
     by_controllers,
+    by_crowds,
     by_http,
     by_kinds,
     by_kubelets,
@@ -20,7 +21,9 @@ from benchmarks.attacks import (
     by_objects,
     by_owners,
     by_questions,
+    by_rules,
     by_streams,
+    by_wire,
     by_workloads,
 )
 
@@ -29,6 +32,7 @@ __all__ = [
     "by_backends",
     "by_bodies",
     "by_controllers",
+    "by_crowds",
     "by_http",
     "by_kinds",
     "by_kubelets",
@@ -38,6 +42,8 @@ __all__ = [
     "by_objects",
     "by_owners",
     "by_questions",
+    "by_rules",
     "by_streams",
+    "by_wire",
     "by_workloads",
 ]

@@ -625,3 +625,37 @@ def test_a_deletion_is_as_large_as_what_it_deletes() -> None:
         await cacher.stop()
 
     run_virtual(main())
+
+
+def test_who_was_away_hears_of_large_objects_what_those_heard_who_were_there() -> None:
+    """What they were is packed meanwhile."""
+
+    async def main() -> None:
+        store = MemoryStore()
+        cacher = await started(store)
+        for name in ("changed", "deleted"):
+            obj = pod("a", name, label="web")
+            obj["spec"]["words"] = ["word"] * 10_000
+            await store.put(registry_key(PODS, "a", name), encode_value(obj))
+        since = store.revision
+        criteria = Criteria(labels=parse_selector("app=web"))
+        there = cacher.watch(criteria, since, initial=False, bookmarks=False)
+        obj = pod("a", "changed", label="db")
+        await store.put(registry_key(PODS, "a", "changed"), encode_value(obj))
+        await store.delete(registry_key(PODS, "a", "deleted"))
+        cacher.catch_up()
+        heard = [json_frame(frame) for frame in there.take()]
+        assert [fast_json.loads(frame)["type"] for frame in heard] == ["DELETED", "DELETED"]
+        await asyncio.sleep(10)
+        packed = [change.previous for change in cacher.window.since(since)]
+        assert all(version is not None and version.is_packed for version in packed)
+        for wait in (False, True):
+            if wait:
+                await asyncio.sleep(10)
+                await cacher.window.unpack_since(since)
+            late = cacher.watch(criteria, since, initial=False, bookmarks=False)
+            assert [json_frame(frame) for frame in late.take()] == heard
+        await cacher.stop()
+        await store.close()
+
+    run_virtual(main())

@@ -3,19 +3,24 @@
 from __future__ import annotations
 
 import asyncio
+import sys
+import weakref
 from itertools import count
+from typing import Any
 
 import pytest
 
 from lifecycle.api.loop.clock import run_virtual
+from lifecycle.api.loop.worker import LARGE
 from lifecycle.apiserver.storage.cacher import event_window
-from lifecycle.apiserver.storage.cacher.cached_object import Change
+from lifecycle.apiserver.storage.cacher.cached_object import Cached, Change, Shown
 from lifecycle.apiserver.storage.cacher.event_window import (
     AT_ONCE,
     FRESH,
     MAX_BYTES,
     MIN_CHANGES,
     OLD_BYTES,
+    SETTLED,
     EventWindow,
 )
 
@@ -129,3 +134,55 @@ def test_what_goes_is_freed_beside_the_loop(monkeypatch: pytest.MonkeyPatch) -> 
         window.let_go()
 
     run_virtual(main())
+
+
+def large(number: int) -> Cached:
+    return Cached(
+        "k", {"kind": "X", "metadata": {"uid": str(number)}, "any": ["word"] * 10_000}, number, size=LARGE + 1
+    )
+
+
+def test_large_versions_that_are_past_are_packed_once_everybody_has_seen_them() -> None:
+    async def main() -> None:
+        loop, window, versions = asyncio.get_running_loop(), EventWindow(), [large(number) for number in range(5)]
+        small = Cached("k", {"metadata": {}}, 9, size=LARGE)
+        for revision in range(1, 5):
+            window.append(Change(revision, versions[revision], versions[revision - 1], loop.time(), LARGE + 1))
+            await asyncio.sleep(1)
+        window.append(Change(5, small, versions[4], loop.time(), LARGE))  # so little is not worth it
+        window.append(Change(6, None, small, loop.time(), LARGE))
+        await asyncio.sleep(SETTLED - 1.5)
+        assert [version.is_packed for version in versions] == [True, True, True, False, False]
+        await asyncio.sleep(600)
+        assert [version.is_packed for version in (*versions, small)] == [True, True, True, True, False, False]
+        [change] = window.since(3)[:1]
+        assert change.previous is versions[3]
+        await window.unpack_since(3)
+        assert [version.is_packed for version in versions] == [True, True, True, False, False]
+        assert vars(type(versions[3]))["obj"].__get__(versions[3]) == large(3).obj
+        await asyncio.sleep(SETTLED)
+        assert versions[3].is_packed
+        assert versions[0].obj == large(0).obj, "who cannot wait reads it here and now"
+        window.begin(7)
+
+    run_virtual(main())
+
+
+def test_what_is_packed_takes_little_and_a_version_that_is_shown_goes_with_the_stored_one() -> None:
+    stored = large(1)
+    shown = Shown(stored, lambda obj: {**obj, "kind": "Y"}, stored.size)
+    stored.obj = Tree(stored.obj)
+    tree = weakref.ref(stored.obj)
+    assert shown.obj["kind"] == "Y"
+    shown.pack()
+    assert (shown.is_packed, stored.is_packed, tree()) == (True, True, None)
+    assert sys.getsizeof(stored._packed) < 1_000
+    shown.pack()
+    assert shown.obj == {**large(1).obj, "kind": "Y"}
+    assert not shown.is_packed
+    with pytest.raises(AttributeError):
+        _ = shown.absent  # type: ignore[attr-defined]
+
+
+class Tree(dict[str, Any]):
+    """An object of which can be said whether it is still there."""

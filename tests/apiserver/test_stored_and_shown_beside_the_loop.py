@@ -69,6 +69,23 @@ def test_a_large_object_is_encoded_for_the_store_by_the_worker(
     assert on_real_time(scene) == [thread, thread]
 
 
+@pytest.mark.parametrize(("data", "thread"), [({"k": "v"}, "MainThread"), (MANY, "worker")])
+def test_whether_a_short_patch_changes_anything_of_a_large_object_is_found_out_by_the_worker(
+    data: dict[str, str], thread: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A hundred that change one number held the loop for 450 ms."""
+
+    async def scene(asker: Asker) -> list[str]:
+        await asker.ask("POST", MAPS, config_map("n", **data))
+        called = where(monkeypatch, store, "is_unchanged")
+        for label in ("x", "x"):
+            changed = await asker.ask("PATCH", f"{MAPS}/n", {"metadata": {"labels": {"a": label}}}, kind=MERGE)
+            assert changed.status == 200
+        return called
+
+    assert on_real_time(scene) == [thread, thread]
+
+
 async def listed(asker: Asker, **query: str) -> list[Object]:
     """The items that stand in the JSON of a list."""
     request = asker.request("GET", MAPS, {key: [value] for key, value in query.items()})

@@ -405,6 +405,37 @@ def test_between_datagrams_others_have_their_turn_and_those_nobody_has_room_for_
     run_virtual(main())
 
 
+def test_of_many_who_ask_at_the_same_moment_each_waits_for_a_turn(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Six hundred questions whose last byte came in one round were six hundred answers in that round."""
+    asked = list[bytes]()
+    turns = asyncio.Semaphore(0)
+
+    class InLine:
+        async def pause(self) -> None:
+            await turns.acquire()
+
+    monkeypatch.setattr("lifecycle.dns.server.Pauses", InLine)
+
+    async def main() -> None:
+        server, _, _ = _server()
+        monkeypatch.setattr(server, "reply_to", lambda packet, *, tcp: asked.append(packet))
+        readers = [asyncio.StreamReader() for _ in range(50)]
+        async with asyncio.TaskGroup() as group:
+            for reader in readers:
+                group.create_task(server._serve_tcp(reader, _Writer()))  # type: ignore[arg-type]
+            await asyncio.sleep(1)
+            for reader in readers:
+                reader.feed_data(_framed("a."))
+            await asyncio.sleep(1)
+            assert not asked
+            for count in range(1, 51):
+                turns.release()
+                await asyncio.sleep(1)
+                assert len(asked) == count
+
+    run_virtual(main())
+
+
 def test_with_the_socket_ends_what_is_being_written_for_it(monkeypatch: pytest.MonkeyPatch) -> None:
     async def main() -> None:
         monkeypatch.setattr("lifecycle.dns.server.beside", _slow)

@@ -35,12 +35,16 @@ as long as to read a short record. What is given here glibc does not raise.
 """
 
 MUCH = 1 << 20
-"""Bytes of JSON from which on what was made of it is worth the trouble."""
+"""Bytes of JSON from which on what was made of it is worth the trouble: of one request,
+or of many together.
+"""
 
 MOMENT = 1.0
 """Seconds: by then the answer is on its way. Nothing is given back more often."""
 
 _asked: WeakSet[asyncio.AbstractEventLoop] = WeakSet()
+_used = [0]
+"""Bytes of what was worked on since the last time."""
 
 
 @cache
@@ -75,6 +79,14 @@ def give_back_soon() -> None:
     if loop not in _asked and not IN_A_TAB and not isinstance(loop, VirtualTimeLoop):
         _asked.add(loop)
         loop.call_later(MOMENT, _give_back, loop)
+
+
+def give_back_after(size: int) -> None:
+    """The same, once it is much."""
+    _used[0] += size
+    if _used[0] >= MUCH:
+        _used[0] = 0
+        give_back_soon()
 
 
 def _give_back(loop: asyncio.AbstractEventLoop) -> None:

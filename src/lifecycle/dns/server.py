@@ -165,11 +165,13 @@ class ClusterDNS:
         self._connections.add(writer)
         try:
             with suppress(asyncio.IncompleteReadError, ConnectionError, TimeoutError):
-                pauses = Pauses()  # many questions may have come in one piece
+                # many questions may have come in one piece, or one to each of many
+                pauses = Pauses()
                 while True:
                     async with asyncio.timeout(IDLE_SECONDS):
                         (length,) = struct.unpack("!H", await reader.readexactly(2))
                         packet = await reader.readexactly(length)
+                    await pauses.pause()
                     reply = self.reply_to(packet, tcp=True)
                     if reply is None:
                         break
@@ -179,7 +181,6 @@ class ClusterDNS:
                     writer.write(struct.pack("!H", len(said)) + said)
                     async with asyncio.timeout(IDLE_SECONDS):
                         await writer.drain()
-                    await pauses.pause()
         finally:
             self._connections.discard(writer)
             writer.close()

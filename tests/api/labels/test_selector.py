@@ -20,6 +20,7 @@ from lifecycle.api.labels import (
     selector_from_label_selector,
     selector_from_labels,
 )
+from lifecycle.api.labels import selector as selectors
 from lifecycle.api.labels.requirements import validate_label_key, validate_label_value
 from lifecycle.api.status import StatusError
 
@@ -225,14 +226,29 @@ def test_an_object_is_asked_for_its_labels_not_for_each_key_and_value_of_a_long_
     assert len(asked) < 10
 
 
-def test_a_long_selector_is_remembered_too_and_a_very_long_one_is_not():
+def test_a_long_selector_is_remembered_too_and_a_very_long_one_while_somebody_holds_it(monkeypatch):
+    parsed, read = [], selectors._parsed
+    monkeypatch.setattr(selectors, "_parsed", lambda obj: parsed.append(obj) or read(obj))
+
     def selector(keys):
         return {"matchExpressions": [{"key": f"k{number}", "operator": "Exists"} for number in range(keys)]}
 
-    for keys, remembered in ((1, True), (100, True), (2_000, False)):
+    for keys, remembered in ((3, True), (101, True), (2_001, False)):
         first, second = (selector_from_label_selector(selector(keys)) for _ in range(2))
-        assert first == second
-        assert (first is second) is remembered
+        assert first is second, "all who ask about an object have the same"
+        del first, second
+        parsed.clear()
+        assert len(selector_from_label_selector(selector(keys)).requirements) == keys
+        assert bool(parsed) is not remembered
+        assert len(selectors._longest) == 0
+
+
+def test_the_words_of_a_very_long_selector_are_those_of_the_object():
+    words = [f"word-{number}" for number in range(3_000)]
+    [requirement] = selector_from_label_selector(
+        {"matchExpressions": [{"key": "a", "operator": "In", "values": words}]}
+    ).requirements
+    assert all(mine is yours for mine, yours in zip(requirement.values, words, strict=True))
 
 
 def test_of_very_many_terms_about_one_key_the_narrowest_are_asked() -> None:

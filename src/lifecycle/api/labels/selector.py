@@ -13,6 +13,8 @@ Upstream: `apimachinery/pkg/labels/selector.go` (`internalSelector`, `Parse`),
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
+from hashlib import blake2b
+from weakref import WeakValueDictionary
 
 from lifecycle.api import fast_json
 from lifecycle.api.bounded_cache import is_short, short_lru_cache
@@ -63,6 +65,7 @@ class Selector:
     """
 
     __slots__ = (
+        "__weakref__",
         "_absent",
         "_allowed",
         "_bounds",
@@ -195,8 +198,7 @@ about every change.
 _OPERATORS = {"In": "in", "NotIn": "notin", "Exists": "exists", "DoesNotExist": "!"}
 
 
-def _parsed(encoded: bytes) -> Selector:
-    obj = fast_json.loads(encoded)
+def _parsed(obj: Object) -> Selector:
     requirements = [
         new_requirement(k, "=", [v]) for k, v in (obj.get("matchLabels") or {}).items()
     ]
@@ -216,8 +218,26 @@ def _parsed(encoded: bytes) -> Selector:
     return Selector(requirements)
 
 
-_from_json = short_lru_cache(4096)(_parsed)
-_from_long_json = short_lru_cache(128, LONGEST)(_parsed)
+def _read(encoded: bytes) -> Selector:
+    return _parsed(fast_json.loads(encoded))
+
+
+_from_json = short_lru_cache(4096)(_read)
+_from_long_json = short_lru_cache(128, LONGEST)(_read)
+
+_longest: WeakValueDictionary[bytes, Selector] = WeakValueDictionary()
+"""By digest of the JSON: those that somebody still holds."""
+
+
+def _from_longest(encoded: bytes, obj: Object) -> Selector:
+    """The longest is fifteen thousand words, and whoever watches a kind keeps those
+    of all its objects: they keep the same one, whose words are those of the object.
+    """
+    digest = blake2b(encoded, digest_size=16).digest()
+    known = _longest.get(digest)
+    if known is None:
+        known = _longest[digest] = _parsed(obj)
+    return known
 
 
 def selector_from_label_selector(obj: Object | None) -> Selector:
@@ -230,6 +250,8 @@ def selector_from_label_selector(obj: Object | None) -> Selector:
     if obj is None:
         return NOTHING
     text = fast_json.dumps(obj, option=fast_json.OPT_SORT_KEYS)
+    if len(text) > LONGEST:
+        return _from_longest(text, obj)
     read = _from_json if is_short(text) else _from_long_json
     return read(fast_json.trimmed(text))
 

@@ -33,7 +33,8 @@ from time import perf_counter, sleep
 from typing import Any, Generic, TypeVar, TypeVarTuple
 
 from lifecycle.api import fast_json
-from lifecycle.api.freed_memory import MUCH, give_back, give_back_soon
+from lifecycle.api.arenas import in_pages
+from lifecycle.api.freed_memory import give_back, give_back_after, give_back_soon
 from lifecycle.api.loop.clock import IN_A_TAB, VirtualTimeLoop
 
 LARGE = 16 << 10
@@ -106,11 +107,14 @@ async def beside(size: int, work: Callable[[*Args], T], *args: *Args) -> T:
     loop = asyncio.get_running_loop()
     if isinstance(loop, VirtualTimeLoop):
         return work(*args)
+
+    def in_turn() -> T:
+        return in_pages(work, *args)
+
     try:
-        return await loop.run_in_executor(_worker(), copy_context().run, work, *args)
+        return await loop.run_in_executor(_worker(), copy_context().run, in_turn)
     finally:
-        if size >= MUCH:
-            give_back_soon()
+        give_back_after(size)
 
 
 def let_go(things: list[Any], size: int) -> asyncio.Future[None] | None:

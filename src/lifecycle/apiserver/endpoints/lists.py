@@ -213,6 +213,8 @@ class ListEndpoint:
         criteria = await beside(selector_size(request), criteria_of, request, scope)
         revision, initial = self._start(request)
         bookmarks = bool(bool_option(request, "allowWatchBookmarks"))
+        if revision is not None:
+            await cacher.window.unpack_since(revision)
         cacher.catch_up()
         cacher.unreadable.check_cache()
         current = self.environment.store.revision

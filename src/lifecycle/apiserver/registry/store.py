@@ -363,7 +363,8 @@ class ResourceStore:
         scope.warnings.extend(await beside(scope.size, warn, new, old))
         await beside(scope.size, self.strategy.canonicalize, new)
         await validate(new, old)
-        if is_unchanged(new, old) and not await self._is_stale(key):
+        unchanged = await beside(scope.size, is_unchanged, new, old)
+        if unchanged and not await self._is_stale(key):
             return stored
         new["metadata"] = in_go_order(new["metadata"])
         if self._finished_deleting(new):

@@ -7,6 +7,7 @@ Upstream: `apiserver/pkg/storage/cacher/caching_object.go` (`cachingObject`),
 
 from __future__ import annotations
 
+import zlib
 from collections.abc import Callable
 from dataclasses import dataclass
 
@@ -21,9 +22,21 @@ class Cached:
     `value` are the bytes under its key, where they are known: the stored JSON lacks
     nothing but the resourceVersion. `size`: how many there are, where they say it
     differently.
+
+    `obj` is the object as it is read. A version that is long past may be packed: then
+    that is missing, and made again for whoever asks.
     """
 
-    __slots__ = ("_json", "_selector", "_size", "_value", "key", "obj", "revision")
+    __slots__ = (
+        "_json",
+        "_packed",
+        "_selector",
+        "_size",
+        "_value",
+        "key",
+        "obj",
+        "revision",
+    )
 
     def __init__(
         self,
@@ -35,6 +48,7 @@ class Cached:
     ) -> None:
         self.key, self.obj, self.revision = key, obj, revision
         self._value, self._size = value, size
+        self._packed = b""
         self._json: bytes | None = None
         self._selector: Selector | None = None
 
@@ -44,6 +58,33 @@ class Cached:
         """
         self._size = self.size
         self._json = self._value = self._selector = None
+
+    @property
+    def is_packed(self) -> bool:
+        """Whether it takes work to say what `obj` is."""
+        return bool(self._packed)
+
+    def pack(self) -> None:
+        """Keep the object as few bytes: a large one takes a hundred times as much when
+        it is read. The worker's.
+        """
+        if not self._packed:
+            self._packed = zlib.compress(fast_json.dumps_in_parts(self.obj), 1)
+            del self.obj
+
+    def unpack(self) -> None:
+        """Read the object again. The worker's, or that of who cannot wait."""
+        packed = self._packed
+        if packed:
+            self.obj = fast_json.loads(zlib.decompress(packed))
+            self._packed = b""
+
+    def __getattr__(self, name: str) -> Object:
+        if name != "obj":
+            raise AttributeError(name)
+        self.unpack()
+        obj: Object = object.__getattribute__(self, name)
+        return obj
 
     @property
     def namespace(self) -> str:
@@ -86,8 +127,9 @@ class Cached:
 
 
 class Shown(Cached):
-    """One object as a version shows it that is not the stored one: made from the stored
-    one when somebody first looks at it. Of most events nobody ever reads both faces.
+    """One object as a version shows it that is not the stored one, or as it left: made
+    from the stored one when somebody first looks at it. Of most events nobody ever
+    reads both faces.
     """
 
     __slots__ = ("_show", "_shown", "_stored")
@@ -95,26 +137,40 @@ class Shown(Cached):
     def __init__(
         self, stored: Cached, show: Callable[[Object], Object], size: int
     ) -> None:
+        self._stored, self._show = stored, show
+        super().__init__(stored.key, {}, stored.revision, size=size)
         self._shown: Object | None = None
-        self._stored, self._show = stored.obj, show
-        super().__init__(stored.key, stored.obj, stored.revision, size=size)
 
     @property
     def obj(self) -> Object:
         """The object in this version."""
-        if self._shown is None:
-            self._shown = self._show(self._stored)
-        return self._shown
+        shown = self._shown
+        if shown is None:
+            self._shown = shown = self._show(self._stored.obj)
+        return shown
 
     @obj.setter
-    def obj(self, stored: Object) -> None:
-        self._stored = stored
+    def obj(self, shown: Object) -> None:
+        self._shown = shown
+
+    @property
+    def is_packed(self) -> bool:
+        """Whether the stored one is."""
+        return self._stored.is_packed
+
+    def pack(self) -> None:
+        """The stored one is enough."""
+        self._stored.pack()
+        self._shown = None
+
+    def unpack(self) -> None:
+        """Read the stored one again."""
+        self._stored.unpack()
 
     @property
     def namespace(self) -> str:
         """As the stored one says."""
-        namespace: str = self._stored["metadata"].get("namespace", "")
-        return namespace
+        return self._stored.namespace
 
 
 class Writing:

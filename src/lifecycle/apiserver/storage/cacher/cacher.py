@@ -22,6 +22,7 @@ import asyncio
 import logging
 from collections import deque
 from collections.abc import Callable, Iterable, Sequence
+from functools import partial
 
 from lifecycle.api.http.wire import Object
 from lifecycle.api.loop.pauses import Pauses
@@ -332,8 +333,10 @@ class Cacher:
                 self._objects.put(current)
             elif previous is not None:
                 self._objects.remove(previous)
-                gone = as_of(previous.obj, revision)
-                previous = Cached(kv.key, gone, revision, size=previous.size)
+                previous = Shown(
+                    previous, partial(as_of, revision=revision), previous.size
+                )
+                previous.revision = revision
             self.revision = revision
             if current is previous is None:
                 continue

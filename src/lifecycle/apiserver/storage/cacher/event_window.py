@@ -7,7 +7,10 @@ older goes with the next changes. A resource that is written once a minute keeps
 hundred changes, and what happened yesterday is held by nobody.
 
 Each change holds a version of an object that is long past. Whoever may write decides
-how many there are and how large, so both have a bound: `MAX_CHANGES`, `MAX_BYTES`.
+how many there are and how large, so both have a bound: `MAX_CHANGES`, `MAX_BYTES`. What
+has been read takes ten times the bytes of its JSON. Who is there looks at a change when
+it happens; so a moment later large versions are packed, until somebody comes who was
+away.
 
 Upstream: `apiserver/pkg/storage/cacher/watch_cache.go` (`watchCache.updateCache`,
 `resizeCacheLocked`, `getAllEventsSinceLocked`), v1.36, which counts changes only. There
@@ -19,9 +22,10 @@ from __future__ import annotations
 
 import asyncio
 from collections import deque
+from collections.abc import Callable
 from itertools import takewhile
 
-from lifecycle.api.loop.worker import let_go
+from lifecycle.api.loop.worker import LARGE, beside, let_go, one_by_one
 from lifecycle.apiserver.storage.cacher.cached_object import Cached, Change
 
 FRESH = 75.0
@@ -34,6 +38,8 @@ OLD_BYTES = 1024 * 1024
 """So many are kept even if they are old: of stored JSON, which takes ten times as much
 when it has been read.
 """
+SETTLED = 2.0
+"""Seconds: by then those who were there have seen a change."""
 MAX_BYTES = 16 * 1024 * 1024
 """Of stored JSON, all changes of a resource together: some 8,000 versions of a pod."""
 
@@ -47,6 +53,10 @@ class EventWindow:
         self._changes: deque[Change] = deque()
         self._bytes = 0
         self._timer: asyncio.TimerHandle | None = None
+        self._read: deque[tuple[float, Cached]] = deque()
+        """Large versions that are past and not packed, and when they were looked at."""
+        self._packing: asyncio.TimerHandle | None = None
+        self._packer: asyncio.Task[None] | None = None
 
     def __len__(self) -> int:
         return len(self._changes)
@@ -55,10 +65,12 @@ class EventWindow:
         """Everything has been read as of a revision: there is nothing older here."""
         self._changes.clear()
         self._bytes = 0
+        self._read.clear()
         self.start = revision
-        if self._timer is not None:
-            self._timer.cancel()
-            self._timer = None
+        for timer in (self._timer, self._packing):
+            if timer is not None:
+                timer.cancel()
+        self._timer = self._packing = None
 
     def let_go(self) -> list[Cached]:
         """It is not needed any more: the versions that it held."""
@@ -74,6 +86,8 @@ class EventWindow:
             if not self._is_too_much(change.recorded):
                 break
             self._forget_oldest()
+        if change.previous is not None and change.size > LARGE:
+            self._pack_later(change.previous)
         if self._timer is None and self._bytes > OLD_BYTES:
             loop = asyncio.get_running_loop()
             self._timer = loop.call_later(FRESH, self._forget_old, loop)
@@ -98,6 +112,40 @@ class EventWindow:
             later = max(0.0, self._changes[0].recorded - stale)
             self._timer = loop.call_later(later, self._forget_old, loop)
 
+    # -- large versions ----------------------------------------------------------------
+
+    def _pack_later(self, version: Cached) -> None:
+        loop = asyncio.get_running_loop()
+        self._read.append((loop.time(), version))
+        if self._packing is None:
+            self._packing = loop.call_later(SETTLED, self._pack, loop)
+
+    def _pack(self, loop: asyncio.AbstractEventLoop) -> None:
+        self._packing = None
+        settled, versions = loop.time() - SETTLED, []
+        while self._read and self._read[0][0] <= settled:
+            versions.append(self._read.popleft()[1])
+        if versions:
+            size = sum(version.size for version in versions)
+            self._packer = loop.create_task(_each(_pack, versions, size))
+        if self._read:
+            later = self._read[0][0] - settled
+            self._packing = loop.call_later(later, self._pack, loop)
+
+    async def unpack_since(self, revision: int) -> None:
+        """Before `since`, for who may wait: what is packed is read beside the loop."""
+        versions = [
+            version
+            for change in self.since(revision)
+            for version in (change.current, change.previous)
+            if version is not None and version.is_packed
+        ]
+        if versions:
+            size = sum(version.size for version in versions)
+            await _each(_unpack, versions, size)
+            for version in versions:
+                self._pack_later(version)
+
     def _is_too_much(self, now: float) -> bool:
         held = len(self._changes)
         if held > MAX_CHANGES or self._bytes > MAX_BYTES:
@@ -110,3 +158,17 @@ class EventWindow:
         missed = list(takewhile(lambda each: each.revision > revision, newest_first))
         missed.reverse()
         return missed
+
+
+async def _each(
+    work: Callable[[Cached], None], versions: list[Cached], size: int
+) -> None:
+    await beside(size, one_by_one, work, versions)
+
+
+def _pack(version: Cached) -> None:
+    version.pack()
+
+
+def _unpack(version: Cached) -> None:
+    version.unpack()
