@@ -577,12 +577,7 @@ def test_a_cluster_says_where_it_is_and_stops(
     DONE.clear()
     kubeconfig = tmp_path / "kc"
     monkeypatch.setattr("lifecycle.cluster.cluster.Cluster", Cluster)
-    told = [
-        "api.freed_memory.keep_little",
-        "api.arenas.leave_them_for_large_work",
-        "cluster.background.favour_throughput",
-    ]
-    for name in told:
+    for name in ("api.freed_memory.keep_little", "cluster.background.favour_throughput"):
         monkeypatch.setattr(f"lifecycle.{name}", lambda name=name: DONE.append(name))
     monkeypatch.setattr(
         "lifecycle.cluster.cluster_config.ClusterConfig",
@@ -592,9 +587,10 @@ def test_a_cluster_says_where_it_is_and_stops(
     monkeypatch.setattr(UP, "_serve", lambda _, *where: serve(config, *where))
     result = run("up", "--kubeconfig", str(kubeconfig), "--context", "mine")
     assert (result.exit_code, result.stdout) == (code, out)
-    said = result.stderr if err is not None else ""
-    assert said == (err or "").format(kubeconfig)
-    ready = [] if config == "slow" else told
+    told = result.stderr if err is not None else ""
+    assert told == (err or "").format(kubeconfig)
+    throughput = "cluster.background.favour_throughput"
+    ready = [] if config == "slow" else ["api.freed_memory.keep_little", throughput]
     assert ["checked", *ready, "stopped"] == DONE
     assert kubeconfig.exists() == (config != "slow"), "it would name a server that is gone"
     if config != "slow":

@@ -53,7 +53,6 @@ ON_A_MACHINE = {
 """Rooms of which nothing is asked in a tab, and what they are about."""
 
 FILES_ON_A_MACHINE = {
-    "api/test_arenas.py": "an interpreter for each scene",
     "cli/run/": "programs that listen, each in a process",
     "cli/test_up.py": "a program that is sent signals",
     "cli/test_help.py": "a terminal",

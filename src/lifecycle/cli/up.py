@@ -109,7 +109,6 @@ async def _serve(config: ClusterConfig, kubeconfig: Path, context: str) -> int:
     """Until a signal comes. Returns its number if that was before the cluster was
     ready, else 0.
     """
-    from lifecycle.api.arenas import leave_them_for_large_work
     from lifecycle.api.freed_memory import keep_little
     from lifecycle.cluster.background import favour_throughput
     from lifecycle.cluster.cluster import Cluster
@@ -133,7 +132,6 @@ async def _serve(config: ClusterConfig, kubeconfig: Path, context: str) -> int:
             return waiting.result()
         await starting
         keep_little()
-        leave_them_for_large_work()
         favour_throughput()
         print(f"ready {cluster.url}", flush=True)
         print(f"kubeconfig: {kubeconfig}", file=sys.stderr, flush=True)

@@ -8,7 +8,7 @@ from contextvars import ContextVar
 
 import pytest
 
-from lifecycle.api import arenas, freed_memory
+from lifecycle.api import freed_memory
 from lifecycle.api.freed_memory import MUCH
 from lifecycle.api.loop import worker
 from lifecycle.api.loop.clock import run_virtual
@@ -169,15 +169,6 @@ def test_large_work_leaves_something_to_give_back_and_so_does_much_together(monk
     for size, times in ((MUCH - 1, 0), (LARGE, 0), (MUCH, 1), (MUCH + 1, 2), (half, 2), (half, 3), (half, 3)):
         asyncio.run(beside(size, int))  # type: ignore[arg-type]
         assert len(asked) == times
-
-
-def test_what_large_work_makes_lies_in_no_arena(monkeypatch: pytest.MonkeyPatch) -> None:
-    said = list[str]()
-    monkeypatch.setattr(arenas, "_ways", [(lambda: said.append("left"), lambda: said.append("back"))])
-    for size, expected in ((LARGE, ["worked"]), (LARGE + 1, ["left", "worked", "back"])):
-        said.clear()
-        asyncio.run(beside(size, said.append, "worked"))
-        assert said == expected
 
 
 def test_on_virtual_time_what_was_freed_stays_where_it_is(monkeypatch: pytest.MonkeyPatch) -> None:

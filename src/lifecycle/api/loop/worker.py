@@ -33,7 +33,6 @@ from time import perf_counter, sleep
 from typing import Any, Generic, TypeVar, TypeVarTuple
 
 from lifecycle.api import fast_json
-from lifecycle.api.arenas import in_pages
 from lifecycle.api.freed_memory import give_back, give_back_after, give_back_soon
 from lifecycle.api.loop.clock import IN_A_TAB, VirtualTimeLoop
 
@@ -107,12 +106,8 @@ async def beside(size: int, work: Callable[[*Args], T], *args: *Args) -> T:
     loop = asyncio.get_running_loop()
     if isinstance(loop, VirtualTimeLoop):
         return work(*args)
-
-    def in_turn() -> T:
-        return in_pages(work, *args)
-
     try:
-        return await loop.run_in_executor(_worker(), copy_context().run, in_turn)
+        return await loop.run_in_executor(_worker(), copy_context().run, work, *args)
     finally:
         give_back_after(size)
 
