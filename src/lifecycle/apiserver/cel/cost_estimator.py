@@ -79,16 +79,23 @@ class _LocalVariable(NamedTuple):
     entries: _Entries | None = None
 
 
-def estimated_cost(checked: CheckedExpression, root: DeclType) -> Estimate:
-    """Of an expression whose variables, `self` and `oldSelf`, are of one type."""
-    return _Coster(checked, root).cost(checked.root)
+def estimated_cost(
+    checked: CheckedExpression, root: DeclType, variable: str = ""
+) -> Estimate:
+    """Of an expression whose variables (`self` and `oldSelf`, a `device`) are of one
+    type. What is not reached from a `variable` has an unknown size, if one is named;
+    else, as upstream, that of the variables.
+    """
+    return _Coster(checked, root, variable).cost(checked.root)
 
 
 class _Coster:
     """Walks over an expression once; the order is that in which it runs."""
 
-    def __init__(self, checked: CheckedExpression, root: DeclType) -> None:
-        self._checked, self._root = checked, root
+    def __init__(
+        self, checked: CheckedExpression, root: DeclType, variable: str
+    ) -> None:
+        self._checked, self._root, self._variable_name = checked, root, variable
         self._paths: dict[int, _Path] = {}
         self._sizes: dict[int, Estimate] = {}
         self._entries: dict[int, _Entries] = {}
@@ -324,6 +331,8 @@ class _Coster:
     def _declared(self, path: _Path) -> DeclType | None:
         if not path or path[0] in _ACCUMULATORS:
             return None
+        if self._variable_name not in ("", path[0]):
+            return None
         found: DeclType | None = self._root
         for step in path[1:]:
             if found is None:
@@ -331,10 +340,9 @@ class _Coster:
             if step in ("@items", "@values"):
                 found = found.elem_type
             elif step == "@keys":
-                # to upstream all keys are empty
-                found = DeclType("string") if found.kind == "map" else None
+                found = found.key_type
             else:
-                found = found.fields.get(step)
+                found = found.fields.get(step, found.any_field)
         return found
 
     def _known_entries(self, node: Node) -> _Entries | None:

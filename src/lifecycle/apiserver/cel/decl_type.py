@@ -34,6 +34,7 @@ MIN_NUMBER_SIZE = 1
 class DeclType:
     """`kind`: CEL's word for it, `object` for one with fields. `max_elements`: of a
     list or map, characters of a text; `min_serialized_size`: bytes, as JSON.
+    `any_field`: what stands behind a field that is not among the `fields`.
     """
 
     kind: str
@@ -41,6 +42,8 @@ class DeclType:
     min_serialized_size: int = 2
     fields: Mapping[str, DeclType] = field(default_factory=dict)
     elem_type: DeclType | None = None
+    key_type: DeclType | None = None
+    any_field: DeclType | None = None
 
 
 _LEAVES = {
@@ -102,7 +105,8 @@ def _map_type(schema: Object, values: Object) -> DeclType | None:
         return None
     # quotes around an empty key, a colon, a comma
     most = (MAX_REQUEST_SIZE_BYTES - 2) // (elem.min_serialized_size + 6)
-    return DeclType("map", _limit(schema, "maxProperties", most), elem_type=elem)
+    limit = _limit(schema, "maxProperties", most)
+    return DeclType("map", limit, elem_type=elem, key_type=DeclType("string"))
 
 
 def _object_type(schema: Object, is_resource_root: bool) -> DeclType:
