@@ -168,6 +168,21 @@ def test_large_versions_that_are_past_are_packed_once_everybody_has_seen_them() 
     run_virtual(main())
 
 
+@pytest.mark.parametrize("moment", [3.453, 2.363])
+def test_whenever_a_version_comes_it_is_packed_and_no_moment_is_asked_for_twice(moment: float) -> None:
+    """A difference that was rounded would not be over when it is."""
+
+    async def main() -> None:
+        window, version = EventWindow(), large(1)
+        await asyncio.sleep(moment)
+        window.append(Change(1, None, version, asyncio.get_running_loop().time(), LARGE + 1))
+        await asyncio.sleep(SETTLED)
+        await asyncio.sleep(0)
+        assert version.is_packed
+
+    run_virtual(main())
+
+
 def test_what_is_packed_takes_little_and_a_version_that_is_shown_goes_with_the_stored_one() -> None:
     stored = large(1)
     shown = Shown(stored, lambda obj: {**obj, "kind": "Y"}, stored.size)

@@ -38,8 +38,10 @@ OLD_BYTES = 1024 * 1024
 """So many are kept even if they are old: of stored JSON, which takes ten times as much
 when it has been read.
 """
-SETTLED = 2.0
-"""Seconds: by then those who were there have seen a change."""
+SETTLED, MOMENT = 2.0, 0.01
+"""Seconds: by then those who were there have seen a change; what is due a moment later
+is packed with it.
+"""
 MAX_BYTES = 16 * 1024 * 1024
 """Of stored JSON, all changes of a resource together: some 8,000 versions of a pod."""
 
@@ -54,7 +56,7 @@ class EventWindow:
         self._bytes = 0
         self._timer: asyncio.TimerHandle | None = None
         self._read: deque[tuple[float, Cached]] = deque()
-        """Large versions that are past and not packed, and when they were looked at."""
+        """Large versions that are past and not packed, and when they are to be."""
         self._packing: asyncio.TimerHandle | None = None
         self._packer: asyncio.Task[None] | None = None
 
@@ -101,36 +103,35 @@ class EventWindow:
     def _forget_old(self, loop: asyncio.AbstractEventLoop) -> None:
         """There may never be another change: what is old goes now, if it is much."""
         self._timer = None
-        stale = loop.time() - FRESH
-        forgotten = []
+        now, forgotten = loop.time(), []
         for _ in range(AT_ONCE):
-            if self._bytes <= OLD_BYTES or self._changes[0].recorded > stale:
+            if self._bytes <= OLD_BYTES or self._changes[0].recorded + FRESH > now:
                 break
             forgotten.append(self._forget_oldest())
         let_go(forgotten, sum(change.size for change in forgotten))
         if self._bytes > OLD_BYTES:
-            later = max(0.0, self._changes[0].recorded - stale)
-            self._timer = loop.call_later(later, self._forget_old, loop)
+            due = max(now, self._changes[0].recorded + FRESH)
+            self._timer = loop.call_at(due, self._forget_old, loop)
 
     # -- large versions ----------------------------------------------------------------
 
     def _pack_later(self, version: Cached) -> None:
         loop = asyncio.get_running_loop()
-        self._read.append((loop.time(), version))
+        due = loop.time() + SETTLED
+        self._read.append((due, version))
         if self._packing is None:
-            self._packing = loop.call_later(SETTLED, self._pack, loop)
+            self._packing = loop.call_at(due, self._pack, loop)
 
     def _pack(self, loop: asyncio.AbstractEventLoop) -> None:
         self._packing = None
-        settled, versions = loop.time() - SETTLED, []
-        while self._read and self._read[0][0] <= settled:
+        now, versions = loop.time() + MOMENT, list[Cached]()
+        while self._read and self._read[0][0] <= now:
             versions.append(self._read.popleft()[1])
         if versions:
             size = sum(version.size for version in versions)
             self._packer = loop.create_task(_each(_pack, versions, size))
         if self._read:
-            later = self._read[0][0] - settled
-            self._packing = loop.call_later(later, self._pack, loop)
+            self._packing = loop.call_at(self._read[0][0], self._pack, loop)
 
     async def unpack_since(self, revision: int) -> None:
         """Before `since`, for who may wait: what is packed is read beside the loop."""
