@@ -6,7 +6,6 @@ however many lines asked for them.
 
 from __future__ import annotations
 
-import gzip
 import hashlib
 import json
 from collections.abc import Callable, Iterable, Sequence
@@ -94,8 +93,14 @@ class Tape(TakenTape):
         return key
 
     def write(self) -> None:
-        """Into the file; the same tape is the same file."""
-        document = json.dumps(
-            {"lines": self.lines, "answers": self.answers, "files": self.files}, ensure_ascii=False, sort_keys=True
-        )
-        self.path.write_bytes(gzip.compress(document.encode(), mtime=0))
+        """Into the file, each entry on a line; the same tape is the same file."""
+        parts = {"answers": self.answers, "files": self.files, "lines": self.lines}
+        self.path.write_text("{" + ",\n".join(f"{_json(name)}: {_table(part)}" for name, part in parts.items()) + "}\n")
+
+
+def _table(entries: dict[str, Any]) -> str:
+    return "{\n" + ",\n".join(f"{_json(key)}: {_json(entries[key])}" for key in sorted(entries)) + "\n}"
+
+
+def _json(value: Any) -> str:
+    return json.dumps(value, ensure_ascii=False, sort_keys=True)

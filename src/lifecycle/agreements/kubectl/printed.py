@@ -11,7 +11,6 @@ too; times are told in the reader's own zone, and are compared in one.
 
 from __future__ import annotations
 
-import gzip
 import io
 import json
 import re
@@ -57,7 +56,7 @@ class NotOnTape(Exception):
 
 def tape_of(name: str) -> Path:
     """The file of a tape."""
-    return Path(recordings_directory(), "programs-1.36.2", f"{name}.json.gz")
+    return Path(recordings_directory(), "programs-1.36.2", f"{name}.json")
 
 
 def asked(request: Request) -> str:
@@ -111,7 +110,7 @@ class Tape:
         self.files: dict[str, str] = {}
         """What lies in the folder that is called HOME."""
         if path.exists():
-            document = json.loads(gzip.decompress(path.read_bytes()))
+            document = json.loads(path.read_bytes())
             self.lines, self.answers = document["lines"], document["answers"]
             self.files = document.get("files", {})
 
