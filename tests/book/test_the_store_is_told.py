@@ -21,7 +21,7 @@ def left_out(module: object) -> str:
 
 def test_field_ownership_says_what_ours_does_not_convert() -> None:
     assert "Ours does so for a plain write, and not for an apply" in page("apiserver/field-ownership")
-    assert "in an apply those of other versions" in left_out(update)
+    assert "in an apply, managers that own fields of other versions" in left_out(update)
 
 
 def test_the_watch_cache_says_what_ours_does_otherwise() -> None:

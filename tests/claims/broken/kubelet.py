@@ -195,7 +195,7 @@ BREAKAGES = (
     Breakage(
         "the API server is asked every twenty seconds",
         "client.reflector.Reflector._watch",
-        lambda self: asyncio.sleep(20),
+        lambda self, stream=None: asyncio.sleep(20),
         ("kubelet-sync-polls-api-every-20-seconds",),
     ),
     Breakage(
