@@ -5,12 +5,10 @@
 
 from __future__ import annotations
 
-import json
 from pathlib import Path
 from typing import Any
 
-from tests.apiserver.questions import keep
-from tests.differential.answers import settled
+from tests.apiserver.questions import in_turn, keep
 from tests.differential.player import Target
 
 ANSWERS = Path(__file__).parent / "binding_answers.json"
@@ -70,14 +68,8 @@ ASKED: tuple[tuple[str, str, Any], ...] = (
 
 
 async def answers(target: Target) -> list[Any]:
-    """To all of them in turn."""
-    said = []
-    for method, path, document in ASKED:
-        sent = {"Content-Type": "application/json", "User-Agent": "differential"}
-        body = b"" if document is None else json.dumps(document).encode()
-        code, headers, text = await target.request(method, path, sent, body)
-        said.append(settled(code, headers, text, body.decode()))
-    return said
+    """To all of them, in turn."""
+    return await in_turn(target, ASKED)
 
 
 if __name__ == "__main__":

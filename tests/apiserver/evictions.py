@@ -9,7 +9,7 @@ from __future__ import annotations
 from pathlib import Path
 from typing import Any
 
-from tests.apiserver.questions import Asker, keep
+from tests.apiserver.questions import in_turn, keep
 from tests.differential.player import Target
 
 ANSWERS = Path(__file__).parent / "eviction_answers.json"
@@ -140,9 +140,8 @@ ASKED: list[Asked] = [
 
 
 async def answers(target: Target) -> list[Any]:
-    """The answers, in order."""
-    ask = Asker(target)
-    return [await ask(*asked) for asked in ASKED]
+    """To all of them, in turn."""
+    return await in_turn(target, ASKED)
 
 
 if __name__ == "__main__":

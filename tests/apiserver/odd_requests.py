@@ -8,7 +8,7 @@ from __future__ import annotations
 from pathlib import Path
 from typing import Any
 
-from tests.apiserver.questions import Asker, keep
+from tests.apiserver.questions import in_turn, keep
 from tests.differential.player import Target
 
 ANSWERS = Path(__file__).parent / "odd_request_answers.json"
@@ -48,9 +48,8 @@ ASKED: list[tuple[str, str, Any]] = [
 
 
 async def answers(target: Target) -> list[Any]:
-    """The answers, in order."""
-    ask = Asker(target)
-    return [await ask(*asked) for asked in ASKED]
+    """To all of them, in turn."""
+    return await in_turn(target, ASKED)
 
 
 if __name__ == "__main__":

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import json
-from collections.abc import Awaitable, Callable
+from collections.abc import Awaitable, Callable, Iterable
 from pathlib import Path
 from typing import Any
 
@@ -27,6 +27,12 @@ class Asker:
         body = b"" if document is None else json.dumps(document).encode()
         headers = HEADERS | (MERGE if method == "PATCH" else {})
         return settled(*await self._target.request(method, path, headers, body), body.decode())
+
+
+async def in_turn(target: Target, asked: Iterable[tuple[str, str, Any]]) -> list[Any]:
+    """The answers to requests (a method, a path, a document), one after the other."""
+    ask = Asker(target)
+    return [await ask(*one) for one in asked]
 
 
 async def until(heard_of: Callable[[], Awaitable[bool]]) -> None:
