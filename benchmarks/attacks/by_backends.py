@@ -86,18 +86,20 @@ converting("200 objects of 100 KB", converted(), count=200, size=100_000)
 
 
 # -- webhooks of admission ----------------------------------------------------------------
-def admitting(name: str, answer: Answer) -> None:
+def admitting(name: str, answer: Answer, kind: str = "Mutating", *, times: int = 5, size: int = 1) -> None:
+    """Enter a webhook of that kind that is asked about so many ConfigMaps, each with so many bytes."""
+
     async def do(who: Attacker) -> list[Any]:
         async with HostileBackend(answer) as backend:
             hook = {
                 "name": "h.attack.example", "sideEffects": "None", "admissionReviewVersions": ["v1"], "failurePolicy": "Fail",
                 "rules": [CREATES], "clientConfig": backend.client_config(),
             }  # fmt: skip
-            path = f"{ADMISSION}/mutatingwebhookconfigurations"
-            made = admission("MutatingWebhookConfiguration", "attack", webhooks=[hook])
+            path = f"{ADMISSION}/{kind.lower()}webhookconfigurations"
+            made = admission(f"{kind}WebhookConfiguration", "attack", webhooks=[hook])
             statuses: list[Any] = [await who.ask("POST", path, made)]
             await asyncio.sleep(0.5)
-            statuses.append(await who.many(5, "POST", f"{MAPS}?dryRun=All", config_map(data={"a": "b"})))
+            statuses.append(await who.many(times, "POST", f"{MAPS}?dryRun=All", config_map(data={"a": "b" * size})))
             return [*statuses, await who.ask("DELETE", f"{path}/attack")]
 
     ATTACKS[f"webhook: {name}"] = do

@@ -10,20 +10,16 @@ from typing import Any
 
 from benchmarks.attacks.attacker import Attacker
 from benchmarks.attacks.bodies import (
-    ADMISSION,
-    CREATES,
     CUSTOM,
     DEFINITIONS,
-    MAPS,
     MERGE,
     OPEN,
     TABLE,
-    admission,
-    config_map,
     definition,
 )
 from benchmarks.attacks.by_amplification import defined
-from benchmarks.attacks.hostile_backend import HostileBackend, say
+from benchmarks.attacks.by_backends import admitting
+from benchmarks.attacks.hostile_backend import say
 from benchmarks.attacks.scene import served
 from benchmarks.attacks.table import ATTACKS, attack
 
@@ -130,21 +126,7 @@ def hooked(name: str, response: Any, *, times: int = 10, wait: float = 0.0) -> N
         said = {"uid": json.loads(body)["request"]["uid"], "allowed": True, **response()}
         await say(writer, {"apiVersion": "admission.k8s.io/v1", "kind": "AdmissionReview", "response": said})
 
-    async def do(who: Attacker) -> list[Any]:
-        async with HostileBackend(answer) as backend:
-            hook = {
-                "name": "h.attack.example", "sideEffects": "None", "admissionReviewVersions": ["v1"], "failurePolicy": "Fail",
-                "rules": [CREATES], "clientConfig": backend.client_config(),
-            }  # fmt: skip
-            path = f"{ADMISSION}/validatingwebhookconfigurations"
-            statuses: list[Any] = [
-                await who.ask("POST", path, admission("ValidatingWebhookConfiguration", "odd", webhooks=[hook]))
-            ]
-            await asyncio.sleep(0.5)
-            statuses.append(await who.many(times, "POST", f"{MAPS}?dryRun=All", config_map(data={"a": "b" * 10_000})))
-            return [*statuses, await who.ask("DELETE", f"{path}/odd")]
-
-    ATTACKS[f"webhook: {name}"] = do
+    admitting(name, answer, "Validating", times=times, size=10_000)
 
 
 hooked("2 MB of warnings", lambda: {"warnings": ["w" * 100 + str(i) for i in range(20_000)]})

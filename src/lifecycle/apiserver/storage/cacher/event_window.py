@@ -22,8 +22,8 @@ from __future__ import annotations
 
 import asyncio
 from collections import deque
-from collections.abc import Callable
 from itertools import takewhile
+from operator import methodcaller
 
 from lifecycle.api.loop.worker import LARGE, beside, let_go, one_by_one
 from lifecycle.apiserver.storage.cacher.cached_object import Cached, Change
@@ -45,6 +45,8 @@ is packed with it.
 MAX_BYTES = 16 * 1024 * 1024
 """Of stored JSON, all changes of a resource together: some 8,000 versions of a pod."""
 
+_PACK, _UNPACK = methodcaller("pack"), methodcaller("unpack")
+
 
 class EventWindow:
     """Changes in the order in which they happened."""
@@ -58,7 +60,7 @@ class EventWindow:
         self._read: deque[tuple[float, Cached]] = deque()
         """Large versions that are past and not packed, and when they are to be."""
         self._packing: asyncio.TimerHandle | None = None
-        self._packer: asyncio.Task[None] | None = None
+        self._packer: asyncio.Task[list[None]] | None = None
 
     def __len__(self) -> int:
         return len(self._changes)
@@ -129,7 +131,7 @@ class EventWindow:
             versions.append(self._read.popleft()[1])
         if versions:
             size = sum(version.size for version in versions)
-            self._packer = loop.create_task(_each(_pack, versions, size))
+            self._packer = loop.create_task(beside(size, one_by_one, _PACK, versions))
         if self._read:
             self._packing = loop.call_at(self._read[0][0], self._pack, loop)
 
@@ -143,7 +145,7 @@ class EventWindow:
         ]
         if versions:
             size = sum(version.size for version in versions)
-            await _each(_unpack, versions, size)
+            await beside(size, one_by_one, _UNPACK, versions)
             for version in versions:
                 self._pack_later(version)
 
@@ -159,17 +161,3 @@ class EventWindow:
         missed = list(takewhile(lambda each: each.revision > revision, newest_first))
         missed.reverse()
         return missed
-
-
-async def _each(
-    work: Callable[[Cached], None], versions: list[Cached], size: int
-) -> None:
-    await beside(size, one_by_one, work, versions)
-
-
-def _pack(version: Cached) -> None:
-    version.pack()
-
-
-def _unpack(version: Cached) -> None:
-    version.unpack()
